@@ -1,4 +1,4 @@
-//! What a controller is to the process that runs it, and what it is given to work with.
+//! The interface between a controller and the process that runs it.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use crate::rails::seen_machines::SeenMachines;
 use crate::registry::ControllerName;
 use crate::service::desire::wants;
 
-/// A controller: observes, plans and executes until it is told to stop.
+/// A controller: observes, plans and executes until it is cancelled.
 #[async_trait]
 pub trait Controller: Send + Sync {
-    /// Its names.
+    /// Its canonical name, alias and component names.
     fn name(&self) -> &ControllerName;
 
-    /// Runs until `cancel`. Then it takes no more work, and returns when what had begun is finished.
+    /// Runs until `cancel`. After that it starts no new work, and returns when the running work is finished.
     ///
     /// # Errors
     ///
@@ -38,58 +38,58 @@ pub trait Controller: Send + Sync {
 /// Why a controller does not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// A service of the cloud is missing or failing: it is started again after a while, the others run (SR-11).
+    /// An API of the cloud is missing or failing. The controller is started again later; other controllers keep running (SR-11).
     #[error("unavailable: {0}")]
     Unavailable(String),
-    /// This cloud, or this configuration, has no use for it: it is not started again.
+    /// The cloud does not support it, or the configuration disables it. The controller is not started again.
     #[error("not started: {0}")]
     NotWanted(String),
 }
 
-/// What a controller is given to work with.
+/// The dependencies of a controller.
 #[derive(Clone)]
 pub struct ControllerContext {
     /// The cloud.
     pub cloud: Arc<dyn Cloud>,
     /// All Nodes.
     pub nodes: Informer<Arc<NodeView>>,
-    /// All Services that have or had a load balancer.
+    /// All Services that have or want a load balancer, or have remains of one.
     pub services: Informer<Arc<ServiceView>>,
-    /// Writes to the API server, guarded and fenced.
+    /// Writes to the API server, with preconditions and a check of the fence.
     pub writer: Writer,
-    /// Events of this controller's component.
+    /// Emits events as the component of this controller.
     pub events: EventRecorder,
-    /// Asked right before every change in the cloud.
+    /// Checked immediately before every change in the cloud.
     pub fence: Arc<dyn Fence>,
-    /// Wall time.
+    /// The wall clock.
     pub clock: Clock,
-    /// Where its queues report.
+    /// The metrics of its work queues.
     pub queues: QueueMetrics,
     /// Its own metrics.
     pub metrics: ControllerMetrics,
-    /// Where it is noted what happens, for the status page.
+    /// Records activity for the status page.
     pub journal: Journal,
-    /// What the next leader shall know.
+    /// State for the next leader, kept in a Lease.
     pub ledger: Ledger,
-    /// The machines that any controller has seen (SR-4, SR-14).
+    /// The machines that any controller has observed (SR-4, SR-14).
     pub machines: SeenMachines,
     /// Which Nodes this manager handles (SR-4).
     pub node_filter: NodeFilter,
 }
 
 impl ControllerContext {
-    /// Whether Services exist, by the watch.
+    /// Looks up Services in the informer's cache.
     pub(crate) fn service_directory(&self) -> ServiceDirectory {
         ServiceDirectory::new(Arc::new(WatchedServices(self.services.clone())))
     }
 
-    /// Notes that a safety rail held something back.
+    /// Records that a safety rail held something back.
     pub(crate) fn note_held(&self, rail: &'static str, about: impl FnOnce() -> String, why: &str) {
         self.journal.note(|| Note::Held(HeldNote { rail, about: about(), why: journal::cut(why) }));
     }
 }
 
-/// The Services that the watch shows.
+/// Looks up Services in the informer's cache.
 struct WatchedServices(Informer<Arc<ServiceView>>);
 
 impl ServiceLookup for WatchedServices {

@@ -1,8 +1,8 @@
-//! A cloud that always answers: every call has a deadline, whatever the provider does.
+//! A wrapper of a cloud that gives every call a timeout, whatever the provider does.
 //!
-//! A provider that hangs must not stall a controller for ever. A look-up past its deadline has said nothing: its answer is
-//! doubt, never absence. A change past its deadline may have taken effect: it is a transient failure, after which controllers
-//! observe again before they try anything. The call itself is dropped; providers must bear that, as at the end of the process.
+//! A provider that hangs must not block a controller forever. A lookup that times out results in an unknown state, never in absence. A
+//! change that times out may have been executed: it results in a transient error, after which controllers observe again before they retry.
+//! The future of the call is dropped; providers must tolerate that, as they must at process exit.
 
 use std::fmt;
 use std::future::Future;
@@ -19,12 +19,12 @@ use futures::stream::BoxStream;
 use prometheus_client::registry::Registry;
 use tokio::time::timeout;
 
-/// How long one call of a provider may take. Many calls to its API may be behind it.
+/// The timeouts for one call of a provider, which may make many API requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallDeadlines {
-    /// A look-up. One of many objects at once has some time more for each of them.
+    /// For a lookup. A lookup of many objects gets some additional time for each.
     pub look_up: Duration,
-    /// A change. Longer: some providers wait in it until the cloud has built what was asked for.
+    /// For a change. Longer, because some providers wait in it until the cloud has finished.
     pub change: Duration,
 }
 
@@ -34,10 +34,10 @@ impl Default for CallDeadlines {
     }
 }
 
-/// What a look-up has for each object besides: some clouds are asked one by one, by a limited number of calls per second.
+/// The additional time of a lookup per object: some providers make one request per object, with a rate limit.
 const EACH: Duration = Duration::from_millis(200);
 
-/// A cloud, or a part of one, whose calls have deadlines.
+/// A cloud, or a part of one, whose calls have timeouts.
 pub struct Punctual<T: ?Sized> {
     inner: Arc<T>,
     deadlines: CallDeadlines,
@@ -50,7 +50,7 @@ impl<T: ?Sized> fmt::Debug for Punctual<T> {
 }
 
 impl<T: ?Sized> Punctual<T> {
-    /// Gives every call of `inner` its deadline.
+    /// Wraps `inner`.
     #[must_use]
     pub const fn new(inner: Arc<T>, deadlines: CallDeadlines) -> Self {
         Self { inner, deadlines }
@@ -60,7 +60,7 @@ impl<T: ?Sized> Punctual<T> {
         self.look_up_many(0, what, call).await
     }
 
-    /// A look-up of so many objects.
+    /// A lookup of `count` objects.
     async fn look_up_many<R>(
         &self,
         count: usize,
@@ -87,13 +87,13 @@ impl<T: ?Sized> Punctual<T> {
     }
 }
 
-/// In whole seconds, as it is said to people.
+/// Rounded down to whole seconds, for a readable message.
 fn allowance(count: usize) -> Duration {
     let all = EACH.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
     Duration::from_secs(all.as_secs())
 }
 
-/// `5m` reads better than `300s`.
+/// Formats whole minutes as `5 min` instead of `300s`.
 fn words(limit: Duration) -> String {
     match limit.as_secs() {
         seconds if seconds >= 60 && seconds % 60 == 0 => format!("{} min", seconds / 60),
@@ -117,7 +117,7 @@ impl<T: ?Sized> Punctual<T> {
     }
 }
 
-/// The same capability, seen as what controllers hold.
+/// Converts a capability to the trait object that controllers use.
 macro_rules! seen_as {
     ($part:expr, $trait:ty) => {
         match $part {

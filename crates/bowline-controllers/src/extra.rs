@@ -1,7 +1,7 @@
-//! Runs a cloud's own controllers ([`ExtraController`]): shows them each object, writes what they answer.
+//! Runs the provider-specific controllers of a cloud ([`ExtraController`]): passes each object to them, and writes the result.
 //!
-//! `plan` compares the answer with the object, `execute` writes the difference. This file is the loop around them: changes
-//! of the informer become keys of a queue, one worker at a time works on a key.
+//! `plan` compares the result with the object, `execute` writes the difference. This file is the loop around them: events of the informer
+//! become keys of a queue, and at most one worker processes a key at a time.
 
 mod execute;
 mod plan;
@@ -25,20 +25,20 @@ use crate::registry::ControllerName;
 use crate::view::reference;
 use removed::Removed;
 
-/// How many objects are worked on at once: enough to hide the latency of a cloud call, few enough for its API.
+/// How many objects are processed concurrently: enough to hide the latency of cloud calls, few enough for the API.
 const WORKERS: usize = 4;
 
-/// The pause after a failure.
+/// The back-off after a failure.
 const BACKOFF: Backoff = Backoff { base: Duration::from_secs(1), max: Duration::from_secs(300) };
 
-/// A cloud's own controller, as the manager runs it.
+/// Runs a provider-specific controller in the manager.
 pub struct Extra {
     name: ControllerName,
     controller: Arc<dyn ExtraController>,
 }
 
 impl Extra {
-    /// Wraps a cloud's controller.
+    /// Wraps a provider-specific controller.
     #[must_use]
     pub fn new(controller: Arc<dyn ExtraController>) -> Self {
         let canonical = controller.name().to_owned();
@@ -97,7 +97,7 @@ impl Extra {
     }
 }
 
-/// What one run of a key needs.
+/// The dependencies of a reconcile.
 struct Work {
     controller: Arc<dyn ExtraController>,
     context: ControllerContext,
@@ -106,7 +106,7 @@ struct Work {
 
 impl Work {
     async fn on(&self, key: &ObjectKey, object: Option<Watched>) -> Outcome {
-        // A cloud's own controller looks and changes in one call: while nothing may be changed, it is not called.
+        // The controller reads and changes in one call, so it is not called during a pause.
         if pause::judge(self.context.fence.as_ref()).is_err() {
             return Outcome::RetryAfter(pause::LOOK_AGAIN);
         }
@@ -119,7 +119,7 @@ impl Work {
         };
         match tried.await {
             Ok(outcome) => outcome,
-            // Not now, but as soon as it may: nothing about this object failed, and a back-off would spare nobody.
+            // Retried at a constant interval without back-off, because the object itself did not fail.
             Err(error) if self.is_shut_out(&error) => Outcome::RetryAfter(pause::LOOK_AGAIN),
             Err(error) => {
                 warn!(controller = self.controller.name(), object = %key, %error, "failed, will be tried again");
@@ -137,7 +137,7 @@ impl Work {
         }
     }
 
-    /// Whether nothing at all may be changed: because of a pause, the lease, or an identity that the cloud does not accept.
+    /// Whether all changes are stopped: because of a pause, the lease, or rejected credentials.
     fn is_shut_out(&self, error: &CloudError) -> bool {
         match error.class() {
             ErrorClass::Fenced => true,
@@ -146,7 +146,7 @@ impl Work {
         }
     }
 
-    /// Tells the controller of those that are gone, oldest first, before it is shown a new one of the same name.
+    /// Reports deleted objects to the controller, oldest first, before it gets a new object of the same name.
     async fn finish_removed(&self, key: &ObjectKey) -> Result<(), CloudError> {
         while let Some(gone) = self.removed.first(key) {
             self.controller.removed(&gone, self.context.fence.as_ref()).await?;

@@ -1,8 +1,8 @@
-//! The rail of the identity (SR-3) at work: a cloud whose every answer is looked at for signs of a lost identity, and a
-//! fence that is closed while it is lost. All writes, to the cloud and to the cluster, ask that fence; no controller and
-//! no provider has to know of it. Only the loss itself may be told: a Service's condition says why nothing happens.
+//! Enforces the identity rail (SR-3): a wrapper of the cloud that checks every answer for signs of rejected credentials, and a fence that
+//! is closed while the identity is lost. All writes, to the cloud and to the cluster, check that fence, so no controller and no provider
+//! needs to know of the rail. Only the loss itself may still be reported, in the condition of a Service.
 //!
-//! Looks go on while the fence is closed: they are how the identity is found again. This file decides nothing, the rail
+//! Observations continue while the fence is closed, because they show when the identity is restored. This file decides nothing, the rail
 //! does (`rails/identity.rs`).
 
 mod watched;
@@ -21,7 +21,7 @@ use crate::rails::identity::{IdentityRail, Loss, Part};
 
 pub use watched::WatchedCloud;
 
-/// Who we are to the cloud, shared by all who talk to it. Clones share it.
+/// The state of our identity in the cloud. Clones share it.
 #[derive(Debug, Clone)]
 pub struct CloudIdentity {
     rail: Arc<Mutex<IdentityRail>>,
@@ -35,24 +35,24 @@ impl Default for CloudIdentity {
 }
 
 impl CloudIdentity {
-    /// A fence that is closed while `fence` is, and while the identity is lost.
+    /// A fence that is closed while `fence` is closed, and while the identity is lost.
     #[must_use]
     pub fn fence(&self, fence: Arc<dyn Fence>) -> Arc<dyn Fence> {
         Arc::new(IdentityFence { identity: self.clone(), fence })
     }
 
-    /// The loss, if there is one, and every change of it.
+    /// The current loss, `None` if there is none. The receiver is notified of every change.
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<Option<Loss>> {
         self.loss.subscribe()
     }
 
-    /// Asks the cloud who we are; whether it did not say anything else than before.
+    /// Queries the identity from the cloud. Returns `false` if it differs from the first one, or if the query failed.
     pub async fn ask(&self, cloud: &dyn Cloud) -> bool {
         let begun = Instant::now();
         match cloud.identity().await {
             Ok(Some(found)) => self.change(|rail| rail.is(found, begun, Instant::now())),
-            // It cannot say: its other answers must do.
+            // The cloud cannot report an identity: only its other answers show whether it accepts us.
             Ok(None) => true,
             Err(error) => {
                 self.note_error(&Part::Identity, &error);
@@ -71,7 +71,7 @@ impl CloudIdentity {
         self.change(|rail| rail.refused(part.clone(), why, Instant::now()));
     }
 
-    /// Notes the answer to a call that began at `begun`.
+    /// Records the result of a call that began at `begun`.
     fn note<T>(&self, part: &Part, begun: Instant, answer: Result<T, CloudError>) -> Result<T, CloudError> {
         match &answer {
             Ok(_) => self.change(|rail| rail.accepted(begun)),

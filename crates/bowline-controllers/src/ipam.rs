@@ -1,12 +1,12 @@
-//! The node IPAM controller: gives every node a part of the cluster CIDR for its pods, of both families or of neither.
+//! The node IPAM controller: assigns each Node a pod range from every cluster CIDR. A Node gets a range from all of them or from none.
 //!
-//! All nodes that exist are written down in the `ledger` before any range is handed out, and what the informer tells is
-//! written down in the order in which it is told, by one task. Workers only ask the ledger for a promise and write it: a
-//! promise belongs to a node's UID and stands until the node shows ranges, is gone, or the API server refuses them. So a
-//! write whose answer was lost is repeated with the same ranges, and none leaks.
+//! All existing Nodes are recorded in the `ledger` before any range is assigned, and one task records the events of the informer in order.
+//! Workers only reserve ranges in the ledger and write them. A reservation belongs to the UID of a Node and is kept until the Node has
+//! ranges, is deleted, or the API server rejects them. So a write whose response was lost is repeated with the same ranges, and no range
+//! leaks.
 //!
-//! Nodes whose ranges are foreign or collide are quarantined (see [`Problem`]): an event, and nothing else. Nothing here
-//! asks the cloud. The ranges of Nodes outside of `--node-filter` count as taken, but such Nodes get none.
+//! Nodes whose ranges are foreign or in conflict are quarantined (see [`Problem`]): the controller emits an event and does nothing else. It
+//! makes no requests to the cloud. The ranges of Nodes outside of `--node-filter` count as taken, but such Nodes get none.
 
 pub mod cidr_set;
 mod execute;
@@ -35,18 +35,18 @@ use crate::controller::{Controller, ControllerContext, Stopped};
 use crate::registry::{COMMON, ControllerName};
 use work::Work;
 
-/// How many nodes are written at once, and the queue's name in its metrics: upstream's.
+/// How many Nodes are written concurrently, and the queue's name in its metrics: both as upstream.
 const WORKERS: usize = 30;
 const QUEUE: &str = "cidrallocator_node";
 
-/// The pause after a failure. Upstream goes up to 1000 s, which is long for a node that waits for its pods' network.
+/// The back-off after a failure. Upstream's maximum is 1000 s, which is long for a Node that waits for its pod network.
 const BACKOFF: Backoff = Backoff { base: Duration::from_millis(100), max: Duration::from_secs(60) };
 
-/// How long the nodes are watched before the first range is handed out. Whoever did this work before us may have written
-/// ranges at the last moment, which the informer has yet to tell; they must not be given to a second node.
+/// How long events are collected before the first range is assigned. A previous leader may have written ranges at the last moment, which
+/// the informer has not received yet; they must not be assigned to a second Node.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Gives nodes their pod ranges.
+/// Assigns pod ranges to Nodes.
 #[derive(Debug)]
 pub struct IpamController {
     name: ControllerName,
@@ -54,7 +54,7 @@ pub struct IpamController {
 }
 
 impl IpamController {
-    /// The controller.
+    /// A controller with its upstream names.
     #[must_use]
     pub fn new(options: IpamControllerOptions) -> Self {
         let [.., [canonical, alias, client, component]] = COMMON;
@@ -79,7 +79,7 @@ impl Controller for IpamController {
         }
         let queue = KeyedQueue::new(QUEUE, QueueSettings { backoff: BACKOFF, ..QueueSettings::default() });
         queue.report_to(&context.queues);
-        // From the subscription and not from a snapshot: what was told here is also told here when it goes.
+        // Read from the subscription and not from a snapshot, so that every recorded Node also gets its delete event.
         let mut changes = context.nodes.subscribe();
         let work = Arc::new(Work::new(&self.options, context, queue.clone()));
         work.begin(&existing(&mut changes));
@@ -93,7 +93,7 @@ impl Controller for IpamController {
     }
 }
 
-/// Everything that exists, the oldest first: where two nodes have the same range, the older one had it first.
+/// All existing Nodes, the oldest first: if two Nodes have the same range, the older one counts as its owner.
 fn existing(changes: &mut Subscription<Arc<NodeView>>) -> Vec<Change<Arc<NodeView>>> {
     let mut all: Vec<_> = std::iter::from_fn(|| changes.try_next()).collect();
     all.sort_by_key(|change| match change {

@@ -1,7 +1,7 @@
 //! The controllers of Bowline, generic over the cloud.
 //!
-//! Each controller observes, plans and executes, in files of these names. This crate never sees HTTP, flags or the lease:
-//! it is handed informers, a writer and a fence.
+//! Each controller observes, plans and executes, in files of these names. This crate does not use HTTP, command-line flags or the lease:
+//! the caller passes informers, a writer and a fence.
 
 pub mod controller;
 pub mod deadline;

@@ -1,9 +1,9 @@
-//! The cloud-node-lifecycle controller: nodes whose machine is proven gone are deleted, nodes whose machine is shut down
-//! are tainted until it runs again.
+//! The cloud-node-lifecycle controller: deletes Nodes whose machine is proven gone, and taints Nodes whose machine is shut down until it
+//! runs again.
 //!
-//! A Ready node is never deleted and costs no question to the cloud. All others cost one question together, each period
-//! and soon after a node became Ready or ceased to be. Before a node is deleted, the rails are asked (only ours, old
-//! enough, within the budget, breaker closed), and then the cloud directly: it must prove that the machine is gone.
+//! A Ready Node is never deleted, and normally not looked up in the cloud. All others cost one request together, each period and shortly
+//! after a Node became Ready or not Ready. Before a Node is deleted, the rails must pass (claimed by this cloud, old enough, within the
+//! budget, breaker closed), and then a direct read in the cloud must prove that the machine is gone.
 
 mod brake;
 mod execute;
@@ -31,10 +31,10 @@ use crate::registry::ControllerName;
 use observe::Observer;
 use pass::{Memory, Pass};
 
-/// How long after a node became Ready, or ceased to be, the nodes are looked at: a burst of them costs one look.
+/// The delay of a pass after a Node became Ready or not Ready, so that a burst of changes costs one pass.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// The longest pause that the cloud may ask for.
+/// The maximum `Retry-After` of the cloud that is respected.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// The cloud-node-lifecycle controller.
@@ -46,18 +46,18 @@ pub struct LifecycleController {
 }
 
 impl LifecycleController {
-    /// A controller with these names and options.
+    /// A controller with this name and these options.
     ///
     /// # Errors
     ///
-    /// [`InvalidOptions`] if it could not work with them.
+    /// [`InvalidOptions`] if an option is out of range.
     pub fn new(name: ControllerName, options: LifecycleOptions) -> Result<Self, InvalidOptions> {
         options.check()?;
         let brake = DeletionBrake::new(options.deletion);
         Ok(Self { name, options, brake })
     }
 
-    /// The brake of its deletions, to look at and to release.
+    /// A handle on the deletion budget, to read and to reset its breaker.
     #[must_use]
     pub fn brake(&self) -> DeletionBrake {
         self.brake.clone()
@@ -78,9 +78,9 @@ impl Controller for LifecycleController {
         let mut changes = context.nodes.subscribe();
         let mut memory = Memory::new(&self.options);
         while !cancel.is_cancelled() {
-            // What has changed until here is seen by this pass.
+            // The next pass reads a snapshot, so changes up to here need no further pass.
             while changes.try_next().is_some() {}
-            // Asked for each time: a service of the cloud may fail while we run.
+            // Checked before each pass: the provider may become unavailable while the controller runs.
             let instances = instances(&context)?;
             let began = Instant::now();
             let pause = self.pass(&context, instances.as_ref(), &cancel, &mut memory).await;
@@ -92,7 +92,7 @@ impl Controller for LifecycleController {
 }
 
 impl LifecycleController {
-    /// One look at all nodes. Answers how long the cloud asked to be left alone.
+    /// One pass over all Nodes. Returns the `Retry-After` of the cloud, if it sent one.
     async fn pass(
         &self,
         context: &ControllerContext,
@@ -105,7 +105,7 @@ impl LifecycleController {
         Pass { context, options: &self.options, brake: &self.brake, observer, memory }.run().await
     }
 
-    /// Waits for the next period or the next change that matters, but not shorter than the cloud asked for.
+    /// Waits for the next period or the next relevant change, but at least as long as the cloud asked for.
     async fn wait(&self, changes: &mut Subscription<Arc<NodeView>>, pause: Option<Duration>) {
         let now = Instant::now();
         sleep_until(now + pause.unwrap_or_default().min(LONGEST_PAUSE)).await;
@@ -127,13 +127,13 @@ fn instances(context: &ControllerContext) -> Result<Arc<dyn Instances>, Stopped>
     }
 }
 
-/// Returns a moment after a node became Ready, or ceased to be.
+/// Returns [`SETTLE`] after a Node became Ready or not Ready.
 async fn readiness_changes(changes: &mut Subscription<Arc<NodeView>>) {
     loop {
         match changes.next().await {
             Some(Change::Updated { old, new }) if old.ready != new.ready => return sleep(SETTLE).await,
             Some(_) => {}
-            // The informer has ended, and so will this process; the period goes on meanwhile.
+            // The informer has stopped, so this process is about to end; until then only the period starts passes.
             None => std::future::pending().await,
         }
     }

@@ -1,6 +1,6 @@
-//! The metrics of the controllers, under upstream's names, labels and buckets: dashboards and alerts keep working.
+//! The metrics of the controllers, with upstream's names, labels and buckets, so that existing dashboards and alerts work.
 //!
-//! prometheus-client appends `_total` to counters by itself, so it is left out of their names here.
+//! prometheus-client appends `_total` to the names of counters, so it is omitted here.
 
 use std::sync::atomic::AtomicU64;
 
@@ -17,45 +17,45 @@ use crate::node::NodeMetrics;
 /// The value of the label `manager`.
 const MANAGER: &str = "cloud-controller-manager";
 
-/// All metrics of the controllers. Cloning shares them.
+/// All metrics of the controllers. Clones share the values.
 #[derive(Debug, Clone)]
 pub struct ControllerMetrics {
-    /// How long a node waited until its uninitialized taint was removed.
+    /// Time from the registration of a Node until its uninitialized taint was removed, in seconds.
     pub taint_removal_delay_seconds: Histogram,
-    /// How long a node waited until it was initialized.
+    /// Time from the registration of a Node until it was initialized, in seconds.
     pub initial_node_sync_delay_seconds: Histogram,
-    /// How long one look at all nodes took.
+    /// Duration of one pass of the lifecycle controller over all Nodes, in seconds.
     pub monitor_nodes_duration_seconds: Histogram,
-    /// What the lifecycle controller asked the cloud, and with what result.
+    /// Cloud calls of the lifecycle controller, by operation and result.
     pub lifecycle_cloud_calls: Family<CloudCallLabels, Counter>,
-    /// What the rails before node deletion hold back.
+    /// What the rails of node deletion hold back.
     pub node_deletion: NodeDeletionMetrics,
-    /// How often the set of nodes of a load balancer was updated.
+    /// Updates of the nodes behind a load balancer.
     pub load_balancer_syncs: Counter,
-    /// How often that failed.
+    /// Failed updates of the nodes behind a load balancer.
     pub node_sync_errors: Counter,
-    /// How long one change of the node set took for all Services.
+    /// Time to update all load balancers after a change of the node set, in seconds.
     pub node_sync_latency_seconds: Histogram,
-    /// How long it took for one Service.
+    /// Time to update the nodes behind one load balancer, in seconds.
     pub update_host_latency_seconds: Histogram,
-    /// How often the routes were compared, and with what result.
+    /// Reconciles of the routes, by outcome and trigger.
     pub route_syncs: Family<RouteSyncLabels, Counter>,
-    /// Nodes that could not be initialised.
+    /// Nodes that could not be initialized.
     pub node: NodeMetrics,
-    /// The metrics of each pod range.
+    /// The metrics of each cluster CIDR.
     pub ipam: IpamMetrics,
     running: Family<RunningLabels, Gauge>,
     unavailable: Family<ControllerLabels, Gauge>,
     restarts: Family<ControllerLabels, Counter>,
-    /// Whether a person paused all changes (SR-15).
+    /// 1 while an administrator has paused all changes (SR-15).
     pub paused: Gauge,
     /// Load balancers that the cloud reports as broken (SR-19).
     pub load_balancers_broken: Gauge,
-    /// Whether so many load balancers are broken that none is replaced (SR-19).
+    /// 1 while the breaker is open: so many load balancers are broken that none is replaced (SR-19).
     pub load_balancer_breaker_open: Gauge,
-    /// Load balancers found changed although nothing in the cluster had changed.
+    /// Load balancers that differed from their Service although nothing in the cluster had changed.
     pub load_balancer_drift: Counter,
-    /// Those that are not repaired yet.
+    /// Load balancers with such drift that are not repaired yet.
     pub load_balancers_drifted: Gauge,
     held_back: Family<RailLabels, Counter>,
 }
@@ -63,19 +63,19 @@ pub struct ControllerMetrics {
 /// The metrics of the node IPAM controller, one set for each cluster CIDR.
 #[derive(Debug, Clone)]
 pub struct IpamMetrics {
-    /// Ranges handed out.
+    /// Ranges assigned.
     pub allocations: Family<CidrLabel, Counter>,
-    /// Ranges taken back.
+    /// Ranges released.
     pub releases: Family<CidrLabel, Counter>,
-    /// How many ranges there are.
+    /// The number of ranges.
     pub max_cidrs: Family<CidrLabel, Gauge>,
-    /// Which part of them is in use, from 0 to 1.
+    /// The share of the ranges in use, from 0 to 1.
     pub usage: Family<CidrLabel, Gauge<f64, AtomicU64>>,
-    /// How many tries it took to find a free one.
+    /// The number of taken ranges that a search skipped before it found a free one.
     pub tries: Family<CidrLabel, Histogram>,
 }
 
-/// A cluster CIDR. The label is spelled as upstream spells it.
+/// A cluster CIDR. The label has upstream's spelling.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CidrLabel(pub String);
 
@@ -104,7 +104,7 @@ impl IpamMetrics {
             self.allocations.clone(),
         );
         registry.register(name("cidrset_cidrs_releases"), "Pod ranges taken back", self.releases.clone());
-        // Not our typing mistake: the name on the wire.
+        // The typo is upstream's: existing dashboards use this name.
         registry.register(name("cirdset_max_cidrs"), "Pod ranges there are", self.max_cidrs.clone());
         registry.register(name("cidrset_usage_cidrs"), "Part of the pod ranges in use", self.usage.clone());
         registry.register(
@@ -115,7 +115,7 @@ impl IpamMetrics {
     }
 }
 
-/// What was asked of the cloud.
+/// The labels of a cloud call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct CloudCallLabels {
     /// `instance_exists`, `instance_shutdown` or `instance_metadata`.
@@ -124,10 +124,11 @@ pub struct CloudCallLabels {
     pub result: &'static str,
 }
 
-/// How a comparison of the routes ended.
+/// The labels of a reconcile of the routes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RouteSyncLabels {
-    /// `changed`, `noop` or `error` as upstream; and `held`, when a drastic removal waits for a second look.
+    /// `changed`, `noop` or `error` as in upstream; and `held` while a drastic removal waits for a second observation, or all changes are
+    /// stopped.
     pub outcome: &'static str,
     /// `periodic` or `node_change`.
     pub trigger: &'static str,
@@ -150,7 +151,7 @@ struct ControllerLabels {
 }
 
 impl ControllerMetrics {
-    /// Adds the metrics to a registry.
+    /// Creates the metrics and registers them.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::new();
         metrics.register_node(registry);
@@ -285,13 +286,13 @@ impl ControllerMetrics {
         );
     }
 
-    /// Says whether a controller runs. `name` is its short name, as upstream's dashboards have it.
+    /// Sets whether a controller runs. `name` is its alias, as upstream's dashboards use it.
     pub fn set_running(&self, name: &str, running: bool) {
         let labels = RunningLabels { name: name.to_owned(), manager: MANAGER };
         self.running.get_or_create(&labels).set(running.into());
     }
 
-    /// Says whether a controller waits for its cloud service.
+    /// Sets whether a controller waits because its cloud API is unavailable.
     pub fn set_unavailable(&self, controller: &str, unavailable: bool) {
         let labels = ControllerLabels { controller: controller.to_owned() };
         self.unavailable.get_or_create(&labels).set(unavailable.into());
@@ -308,7 +309,7 @@ impl ControllerMetrics {
         self.held_back.get_or_create(&RailLabels { rail }).get()
     }
 
-    /// Counts a controller that is started again.
+    /// Counts a restart of a controller.
     pub fn restarted(&self, controller: &str) {
         self.restarts.get_or_create(&ControllerLabels { controller: controller.to_owned() }).inc();
     }

@@ -1,14 +1,14 @@
-//! The cloud-node controller: makes Nodes that registered with the taint `uninitialized` known to the cluster, and keeps
-//! addresses and labels right afterwards.
+//! The cloud-node controller: initializes Nodes that registered with the taint `uninitialized`, and keeps their addresses and labels up to
+//! date afterwards.
 //!
-//! `plan` and `addresses` decide, `execute` writes; `initialize` and `refresh` are the two loops around them. One look-up
-//! in the cloud serves all Nodes that wait at that moment, and `pace` says when it is time for one. Nodes that the cloud does not claim are left alone (SR-4), and
-//! nothing here deletes a Node or an address: not knowing is not a reason (SR-1).
+//! `plan` and `addresses` decide, `execute` writes; `initialize` and `refresh` are the two loops around them. One lookup in the cloud
+//! serves all Nodes that wait at that moment, and `pace` decides when the next lookup is due. Nodes that the cloud does not claim are left
+//! alone (SR-4), and this controller never deletes a Node or an address: missing knowledge is no reason (SR-1).
 //!
-//! Events: upstream's `Synced`, and some of our own where upstream says nothing: Warning
-//! `CloudNodeInitializationFailed` for every failed try to initialise a Node, Warning `NodeAddressesNotUpdated` when the
-//! addresses of an initialised Node cannot be chosen or written, Warning `DuplicateProviderID` when two Nodes are one
-//! machine, and Normal `CloudNodeNotClaimed` on a Node that waits to be initialised, but not by us.
+//! Events: upstream's `Synced`, and four where upstream emits none: Warning `CloudNodeInitializationFailed` for every failed attempt to
+//! initialize a Node, Warning `NodeAddressesNotUpdated` when the addresses of an initialized Node cannot be chosen or written, Warning
+//! `DuplicateProviderID` when two Nodes have the same machine, and Normal `CloudNodeNotClaimed` on a Node that waits to be initialized but
+//! is not claimed. During a pause: Normal `CloudNodeInitializationPaused`.
 
 pub mod addresses;
 mod duplicates;
@@ -39,22 +39,23 @@ use crate::view::node_reference;
 use plan::is_uninitialized;
 use progress::Progress;
 
-/// How the controller works.
+/// The options of the node controller.
 #[derive(Debug, Clone)]
 pub struct NodeOptions {
-    /// How many Nodes are written at once when they are initialised (`--concurrent-node-syncs`); at least one.
+    /// How many Nodes are written concurrently when they are initialized (`--concurrent-node-syncs`); at least one.
     pub concurrent_syncs: usize,
-    /// How many Nodes are written at once when addresses are refreshed (`--concurrent-node-status-updates`); at least one.
+    /// How many Nodes are written concurrently when addresses are refreshed (`--concurrent-node-status-updates`); at least one.
     pub concurrent_status_updates: usize,
     /// The pause between two refreshes of all addresses (`--node-status-update-frequency`).
     pub status_update_frequency: Duration,
-    /// The pause after a failed try to initialise a Node.
+    /// The back-off after a failed attempt to initialize a Node.
     pub backoff: Backoff,
-    /// How long the first of a burst of Nodes waits for the others, so that one look-up serves them all.
+    /// How long the first Node of a burst waits for others, so that one lookup serves them all.
     pub gather: Duration,
-    /// How many Nodes one look-up is asked about at most: a limit on memory, not on the cloud's calls.
+    /// The maximum number of Nodes in one lookup. Limits the memory, not the number of cloud calls.
     pub largest_batch: usize,
-    /// Whether type, zone, region and further labels follow the cloud after the initialisation too, whatever values they have.
+    /// Whether type, zone, region and additional labels are updated from the cloud after the initialization too, whatever values they have
+    /// (`--reconcile-node-labels`).
     pub reconcile_labels: bool,
 }
 
@@ -80,7 +81,7 @@ pub struct NodeController {
 }
 
 impl NodeController {
-    /// The controller, under its upstream names.
+    /// The controller with its upstream names.
     #[must_use]
     pub fn new(options: NodeOptions) -> Self {
         let [[canonical, alias, client, component], ..] = COMMON;
@@ -102,12 +103,12 @@ impl Controller for NodeController {
             }
             Capability::Unavailable(why) => return Err(Stopped::Unavailable(why)),
         };
-        // An informer that stopped before its first list is the process' affair; there is nothing to do here then.
+        // An informer that stopped before its first list ends the process; this controller has nothing to do then.
         if cancel.run_until_cancelled(context.nodes.synced()).await != Some(true) {
             return Ok(());
         }
         let settings = QueueSettings { backoff: self.options.backoff, ..QueueSettings::default() };
-        // The name under which upstream's dashboards know it.
+        // The queue name that upstream's dashboards use.
         let queue = KeyedQueue::new("Nodes", settings);
         queue.report_to(&context.queues);
         let progress = Progress::new(context.metrics.node.failing.clone());
@@ -118,7 +119,7 @@ impl Controller for NodeController {
     }
 }
 
-/// What both loops need.
+/// The state that both loops share.
 struct Work {
     instances: Arc<dyn Instances>,
     context: ControllerContext,
@@ -126,11 +127,11 @@ struct Work {
     progress: Progress,
 }
 
-/// A Node as the informer keeps it.
+/// A Node in the informer's cache.
 type KnownNode = Object<Arc<NodeView>>;
 
 impl Work {
-    /// Every change of a Node becomes a key; Nodes that wait to be initialised go first.
+    /// Enqueues the key of every changed Node; Nodes that wait to be initialized have priority.
     async fn feed(&self, queue: &KeyedQueue<ObjectKey>, cancel: &CancellationToken) {
         let mut changes = self.context.nodes.subscribe();
         while let Some(Some(change)) = cancel.run_until_cancelled(changes.next()).await {
@@ -151,17 +152,17 @@ impl Work {
         }
     }
 
-    /// Whether a Node that the cloud claims is known to be its own: one without provider ID may be bare metal (SR-4).
+    /// Whether a Node that the cloud claims is known to be its own: a Node without provider ID may be bare metal (SR-4).
     fn is_known_as_ours(&self, node: &NodeView) -> bool {
         claim::judge(node, &self.context.machines).is_ok()
     }
 
-    /// Whether a Node that was looked up may still be written: its labels may have left `--node-filter` meanwhile.
+    /// Whether a Node may still be written after a lookup: its labels may no longer match `--node-filter`.
     fn is_selected(&self, node: &NodeView) -> bool {
         self.context.node_filter.selects(node)
     }
 
-    /// Whether `--node-filter` selects a Node and the cloud says that it is its own.
+    /// Whether `--node-filter` selects a Node and the cloud claims it.
     fn is_claimed(&self, node: &NodeView) -> bool {
         match claim::whose(&self.context.node_filter, self.instances.as_ref(), node) {
             Claim::Ours => true,
@@ -176,7 +177,7 @@ impl Work {
         }
     }
 
-    /// One look-up for all of them. A cloud that answers too little has not answered for the rest.
+    /// Looks up all nodes in one call. If the provider returns too few results, the remaining ones are unknown.
     async fn observe(&self, nodes: &[Arc<KnownNode>]) -> Vec<Evidence<Instance>> {
         if nodes.is_empty() {
             return Vec::new();
@@ -189,7 +190,7 @@ impl Work {
         answers
     }
 
-    /// What the cloud showed of a Node is known to all controllers (SR-4, SR-14).
+    /// Shares the observed machine with all controllers (SR-4, SR-14).
     fn saw(&self, node: &NodeView, found: &Evidence<Instance>) {
         if let Evidence::Present(instance) = found {
             self.context.machines.saw(node, &instance.provider_id);

@@ -1,6 +1,6 @@
-//! What the controllers tell people: every reason of an event and of a condition, with what it means. For the reference pages.
+//! Every reason of events and conditions that the controllers write, with its meaning. For the reference pages.
 //!
-//! The words themselves stay where they are said. A test reads the sources: a reason that is said there and is not here fails it.
+//! The messages themselves are in the controllers. A test scans the sources: it fails if a reason is missing here.
 
 use bowline_cloud::EventKind::{self, Normal, Warning};
 use bowline_cloud::reference::{ConditionRow, EventRow};

@@ -1,20 +1,20 @@
-//! The names of the controllers: one table, from which flags, leader migration, clients and metrics take theirs.
+//! The names of the controllers, in one table for flags, leader migration, clients and metrics.
 
-/// How a controller is called.
+/// The names of a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerName {
     /// The canonical name: in `--controllers`, in `/readyz`, in leader migration.
     pub canonical: String,
-    /// The short name that `--controllers` accepts too, and that metrics use.
+    /// The short name, which `--controllers` accepts too, and which metrics use.
     pub alias: String,
-    /// The name of its client, and of its ServiceAccount with `--use-service-account-credentials`.
+    /// The name of its Kubernetes client, and of its ServiceAccount with `--use-service-account-credentials`.
     pub client: String,
-    /// The component that its events name as their source.
+    /// The source component of its events.
     pub component: String,
 }
 
 impl ControllerName {
-    /// A controller and its names.
+    /// A controller name from its four parts.
     #[must_use]
     pub fn new(canonical: &str, alias: &str, client: &str, component: &str) -> Self {
         let [canonical, alias, client, component] = [canonical, alias, client, component].map(str::to_owned);
@@ -23,15 +23,14 @@ impl ControllerName {
 }
 
 impl ControllerName {
-    /// The names of the controllers every cloud-controller-manager has, in the order of [`COMMON`].
+    /// The controllers that every cloud-controller-manager has, in the order of [`COMMON`].
     #[must_use]
     pub fn common() -> [Self; 5] {
         COMMON.map(|[canonical, alias, client, component]| Self::new(canonical, alias, client, component))
     }
 }
 
-/// The controllers every cloud-controller-manager has: canonical name, alias, client, component. The names are
-/// upstream's, to the letter.
+/// The controllers that every cloud-controller-manager has: canonical name, alias, client, component. The names are exactly upstream's.
 pub const COMMON: [[&str; 4]; 5] = [
     ["cloud-node-controller", "cloud-node", "node-controller", "cloud-node-controller"],
     [
@@ -45,7 +44,7 @@ pub const COMMON: [[&str; 4]; 5] = [
     ["node-ipam-controller", "nodeipam", "node-controller", "cidrAllocator"],
 ];
 
-/// The same as a list.
+/// The same as a `Vec`.
 #[must_use]
 pub fn common_names() -> Vec<ControllerName> {
     ControllerName::common().to_vec()

@@ -1,9 +1,9 @@
-//! The route controller: every Node's pods have a route in the cloud's network, and routes of Nodes that are gone go.
+//! The route controller: creates a route in the cloud's network for the pods of every Node, and deletes routes of Nodes that no longer
+//! exist.
 //!
-//! It observes (one list of the routes, and the Nodes), plans purely (`route/plan.rs`), and performs in batches. Only
-//! routes inside the cluster's pod range are ever taken away; a plan that takes away most of them waits for a second look
-//! (safety rail SR-7); a failed list takes away nothing (SR-1). Reconciles are started by changes of Nodes and by the
-//! period; this file is the loop around them.
+//! It observes (one list of the routes, and the Nodes), plans purely (`route/plan.rs`), and executes in batches. It deletes only routes
+//! inside the cluster CIDR; a plan that deletes most of them waits for a second observation (safety rail SR-7); a failed list deletes
+//! nothing (SR-1). Changes of Nodes and the period start reconciles; this file is the loop around them.
 
 pub mod condition;
 mod execute;
@@ -32,32 +32,32 @@ use crate::registry::ControllerName;
 use range::ClusterRange;
 use work::Work;
 
-/// The only key of the queue: a reconcile is about all routes.
+/// The only key of the queue: one reconcile handles all routes.
 const ALL_ROUTES: &str = "routes";
 
-/// How many conditions are written at once: enough to hide the latency; the client's budget sets the pace.
+/// How many conditions are written concurrently: enough to hide the latency. The rate limit of the client applies.
 const CONDITION_WRITES_AT_ONCE: usize = 16;
 
-/// How the route controller works.
+/// The options of the route controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteOptions {
-    /// Whether routes are made at all (`--configure-cloud-routes`).
+    /// Whether routes are managed at all (`--configure-cloud-routes`).
     pub configure_cloud_routes: bool,
-    /// Whose routes (`--cluster-name`).
+    /// The name of the cluster that owns the routes (`--cluster-name`).
     pub cluster_name: String,
     /// The pod range (`--cluster-cidr`): one CIDR, or one of each family.
     pub cluster_cidrs: Vec<IpNet>,
-    /// At the latest after this there is another reconcile (`--route-reconciliation-period`).
+    /// The maximum time between two reconciles (`--route-reconciliation-period`).
     pub period: Duration,
-    /// How long a changed Node waits for others, so that a burst is one reconcile.
+    /// How long a changed Node waits for others, so that a burst costs one reconcile.
     pub coalesce: Duration,
-    /// How far apart reconciles begin while Nodes keep changing.
+    /// The minimum time between the starts of two reconciles while Nodes keep changing.
     pub apart: Duration,
-    /// How many changes go to the cloud in one call.
+    /// The maximum number of changes in one call to the cloud; the changes of one destination are never split.
     pub batch: usize,
-    /// The waits of a route that could not be changed, and of a list that failed.
+    /// The back-off of a route that could not be changed. A condition that could not be written is retried after its base.
     pub retry: Backoff,
-    /// How much later the second look at a drastic removal is (SR-7).
+    /// The time between the two observations for a drastic removal (SR-7).
     pub second_look_after: Duration,
 }
 
@@ -77,7 +77,7 @@ impl Default for RouteOptions {
     }
 }
 
-/// Keeps the cloud's routes in step with the Nodes.
+/// Keeps the cloud's routes in sync with the Nodes.
 #[derive(Debug)]
 pub struct RouteController {
     name: ControllerName,
@@ -85,13 +85,13 @@ pub struct RouteController {
 }
 
 impl RouteController {
-    /// A controller of this name with these options.
+    /// A controller with this name and these options.
     #[must_use]
     pub fn new(name: ControllerName, options: RouteOptions) -> Self {
         Self { name, options }
     }
 
-    /// What it works with, or why it does not run.
+    /// Checks options and provider; `Err` if the controller cannot run.
     fn prepare(&self, context: ControllerContext, cancel: &CancellationToken) -> Result<Work, Stopped> {
         if !self.options.configure_cloud_routes {
             return Err(Stopped::NotWanted(
@@ -102,7 +102,7 @@ impl RouteController {
             (Capability::Unsupported, _) => {
                 Err(Stopped::NotWanted(format!("the cloud {} has no routes", context.cloud.name())))
             }
-            // Before the cloud's troubles: no waiting makes such a range usable.
+            // Checked before `Unavailable`: a retry does not make such a range valid.
             (_, Err(error)) => Err(Stopped::NotWanted(error.to_string())),
             (Capability::Unavailable(why), Ok(_)) => Err(Stopped::Unavailable(why)),
             (Capability::Supported(routes), Ok(range)) => {
@@ -130,7 +130,7 @@ impl Controller for RouteController {
             Some(true) => {}
         }
         let mut changes = nodes.subscribe();
-        // These are news only to the subscription: the first reconcile, which runs even without Nodes, sees them all.
+        // The first reconcile, which runs even without Nodes, reads a snapshot, so these changes need no further one.
         while changes.try_next().is_some() {}
         queue.add(ALL_ROUTES, Priority::Background);
         let feed = self.feed(changes, &work, &queue, &cancel);

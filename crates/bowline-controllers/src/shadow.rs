@@ -1,8 +1,8 @@
-//! Shadow mode: looks at every Service and every Node as the controllers do, plans as they do, and reports what would be done.
+//! Shadow mode: observes every Service and every Node as the controllers do, plans as they do, and reports what would be done.
 //!
-//! `look` asks the cloud, `judge` says what a plan means for users, `preview` is both for one Service, `report` puts it together within bounds. The plans are
-//! the provider's own, from the same wish and the same set of nodes that the service controller has: there is no second
-//! planner. Nothing is written but the report. In adopt-only mode the same runs beside the controllers that write.
+//! `look` observes the cloud, `judge` classifies a plan by its effect on users, `preview` does both for one Service, `report` builds a
+//! report of limited size. The plans come from the provider, with the same desired state and the same set of nodes as in the service
+//! controller: there is no second planner. Only the report is written. In adopt-only mode the same runs beside the controllers that write.
 
 mod judge;
 mod look;
@@ -28,40 +28,39 @@ use crate::controller::{Controller, ControllerContext, Stopped};
 use crate::registry::ControllerName;
 use crate::service::nodes::SharedNodes;
 
-/// The owner of the report's fields.
+/// The field manager of the report.
 const FIELD_MANAGER: &str = "bowline-shadow";
 
-/// Changes are looked for this often: two numbers are compared.
+/// How often to check for changes of Services and Nodes. Cheap: it compares two numbers.
 const CHANGE_LOOK: Duration = Duration::from_secs(1);
 
-/// Between two looks at the cloud at least this lies, whatever changes: each lists all load balancers. Who asks for a shorter period
-/// gets it.
+/// The minimum time between two observations of the cloud, because each lists all load balancers. A shorter `period` takes precedence.
 const APART: Duration = Duration::from_secs(10);
 
-/// So long nothing is reported while the cloud is not known: who has only just begun has not logged in yet. Above all, one that leads
-/// for a moment while pods are exchanged must not put its ignorance in place of what its predecessor knew.
+/// For how long after the start no report is written if the cloud gave no information, because the first login takes time. Above all, a
+/// process that leads only briefly during a rollout must not overwrite the report of its predecessor with an empty one.
 const FIRST: Duration = Duration::from_secs(5);
 
-/// How the shadow behaves.
+/// The options of shadow mode.
 #[derive(Debug, Clone)]
 pub struct ShadowOptions {
-    /// What the process may do besides.
+    /// Whether the controllers run besides (adopt-only mode) or not.
     pub mode: Mode,
     /// The version of the binary.
     pub version: String,
     /// `--cluster-name`.
     pub cluster_name: Arc<str>,
-    /// Who this process is.
+    /// The identity of this process.
     pub holder: String,
-    /// The ConfigMap: its namespace and its name.
+    /// The namespace and the name of the ConfigMap for the report.
     pub report: (String, String),
-    /// Everything is looked at again after this, although nothing changed.
+    /// The maximum time between two observations if nothing changes.
     pub period: Duration,
-    /// How many load balancers are observed at once.
+    /// How many load balancers are observed in one call.
     pub batch: usize,
 }
 
-/// Reports what would be done.
+/// Reports what the controllers would do.
 #[derive(Debug, Clone)]
 pub struct ShadowController {
     name: ControllerName,
@@ -69,7 +68,7 @@ pub struct ShadowController {
 }
 
 impl ShadowController {
-    /// A shadow with these options.
+    /// A controller with these options.
     #[must_use]
     pub fn new(options: ShadowOptions) -> Self {
         let name = "shadow-report";
@@ -127,7 +126,7 @@ impl ShadowController {
     }
 }
 
-/// Waits for a change of a Service or a Node, and not longer than the period.
+/// Waits for a change of a Service or a Node, at most for `period`.
 async fn until_something_changes(
     context: &ControllerContext,
     began: Instant,
@@ -140,7 +139,7 @@ async fn until_something_changes(
     }
 }
 
-/// Numbers that grow with each change of a Service or a Node.
+/// Counters that increase with each change of a Service or a Node.
 fn epochs(context: &ControllerContext) -> [u64; 2] {
     [context.services.epoch(), context.nodes.epoch()]
 }
@@ -153,7 +152,7 @@ impl Controller for ShadowController {
 
     async fn run(&self, context: ControllerContext, cancel: CancellationToken) -> Result<(), Stopped> {
         let work = async {
-            // With half a set of nodes every load balancer would seem to lose members.
+            // With an incomplete set of nodes, every load balancer would seem to lose members.
             match context.nodes.synced().await && context.services.synced().await {
                 true => self.report_forever(&context).await,
                 false => Ok(()),

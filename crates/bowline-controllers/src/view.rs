@@ -1,4 +1,4 @@
-//! What is kept in memory of Nodes and Services: projections, never whole objects.
+//! The projections of Nodes and Services that the informers cache, instead of whole objects.
 
 mod informers;
 mod metadata;
@@ -11,7 +11,7 @@ pub use node::{SlimNode, keeps_node_annotation, node_view};
 pub use reference::{node_reference, reference, service_reference};
 pub use service::{SERVICE_CONDITION, SlimService, keeps_service_annotation, service_view};
 
-/// Collects into exactly as much memory as is needed: a list from the API has room to grow, and these are kept.
+/// Collects without spare capacity, because views stay in memory: a parsed list usually has some.
 fn exactly<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut items: Vec<T> = items.into_iter().collect();
     items.shrink_to_fit();

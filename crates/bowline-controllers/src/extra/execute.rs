@@ -1,4 +1,4 @@
-//! Writes the wanted change of metadata, on exactly the object that was shown (safety rail SR-5).
+//! Writes a change of metadata, with the UID of the object as precondition (safety rail SR-5).
 
 use bowline_cloud::Watched;
 use bowline_kube::queue::Outcome;
@@ -9,7 +9,7 @@ use tracing::{error, info, warn};
 use super::MetadataChange;
 use crate::rails::pause::LOOK_AGAIN;
 
-/// Writes; `None` if it went well, else what becomes of the key.
+/// Writes the change. `None` if it succeeded, otherwise the outcome for the queue.
 pub(super) async fn write(writer: &Writer, object: &Watched, change: &MetadataChange) -> Option<Outcome> {
     let (change, refused) = change.clone().that_is_shown(object);
     for refused in refused {
@@ -33,9 +33,9 @@ pub(super) async fn write(writer: &Writer, object: &Watched, change: &MetadataCh
         Err(error) => error,
     };
     match error.class() {
-        // Another object has its name, or none: the informer will tell.
+        // The object was deleted, or replaced by another of this name: the informer reports it.
         WriteClass::NotFound => Some(Outcome::Done),
-        // Not now: the fence opens again with the next renewal or the end of a freeze, or this process is about to end.
+        // The fence opens again with the next lease renewal or when the identity is restored, or this process is about to end.
         WriteClass::Fenced => {
             info!(%error, "not written");
             Some(Outcome::RetryAfter(LOOK_AGAIN))

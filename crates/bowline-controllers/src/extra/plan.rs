@@ -1,4 +1,4 @@
-//! What an extra controller's answer means for the object it was shown. Pure.
+//! The changes to an object that follow from the answer of a provider-specific controller. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::view::{keeps_node_annotation, keeps_service_annotation};
 
-/// Labels and annotations to set (`Some`) or remove (`None`): only what differs from what is there.
+/// Labels and annotations to set (`Some`) or remove (`None`); only those that differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetadataChange {
     /// Changes of labels.
@@ -36,21 +36,21 @@ impl MetadataChange {
     }
 }
 
-/// An annotation that is not in views: whoever sets it would never see it, and set it for ever.
+/// An annotation that the informer's projection drops: the controller would never see it, and write it again and again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "cannot set the annotation {key} on {object}: it is not in what controllers are shown of an object (too long, or \
      another component's state), so that it would be written again and again; use another key or a shorter value"
 )]
 pub struct NotShown {
-    /// Of the annotation.
+    /// The key of the annotation.
     pub key: String,
-    /// What it was meant for.
+    /// The object, as text.
     pub object: String,
 }
 
 impl MetadataChange {
-    /// The change without what `object` would never be seen with, and what that was.
+    /// Drops the annotations that would never appear in the view of `object`, and returns them separately.
     #[must_use]
     pub fn that_is_shown(mut self, object: &Watched) -> (Self, Vec<NotShown>) {
         let is_shown = |key: &str, value: &Option<String>| match object {
@@ -69,7 +69,7 @@ impl MetadataChange {
     }
 }
 
-/// What has to be written so that `object` is as `answer` wants it.
+/// The changes after which `object` matches `answer`.
 #[must_use]
 pub fn plan(object: &Watched, answer: &Answer) -> MetadataChange {
     let (labels, annotations) = match object {

@@ -1,5 +1,5 @@
-//! Objects that are gone and of which the controller was not told yet. Bounded by what the informer held: an object is
-//! here at most once, from its deletion until the controller has dealt with it.
+//! Deleted objects that the controller has not processed yet. Bounded by the informer's objects: an object is listed at most once, from its
+//! deletion until the controller has processed it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use bowline_cloud::Watched;
 use bowline_kube::informer::ObjectKey;
 use parking_lot::{Mutex, MutexGuard};
 
-/// The gone, by key, oldest first. Clones share them.
+/// The deleted objects by key, oldest first. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Removed(Arc<Mutex<BTreeMap<ObjectKey, VecDeque<Watched>>>>);
 

@@ -1,4 +1,4 @@
-//! A cloud that passes everything on, and notes what each answer says about our identity.
+//! A wrapper of a cloud that passes all calls on, and records what each answer shows about our identity.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use tokio::time::Instant;
 use super::CloudIdentity;
 use crate::rails::identity::Part;
 
-/// A cloud whose answers are watched for signs of a lost identity (SR-3).
+/// A wrapper of a cloud that checks its answers for signs of a lost identity (SR-3).
 pub struct WatchedCloud {
     cloud: Arc<dyn Cloud>,
     identity: CloudIdentity,
 }
 
 impl WatchedCloud {
-    /// Watches `cloud`, and tells `identity`.
+    /// Wraps `cloud`, and records the results in `identity`.
     #[must_use]
     pub fn new(cloud: Arc<dyn Cloud>, identity: CloudIdentity) -> Self {
         Self { cloud, identity }
@@ -101,7 +101,7 @@ impl Cloud for WatchedCloud {
     }
 }
 
-/// A part of the cloud, and who is told.
+/// One part of the cloud, and where its results are recorded.
 struct Watch<T: ?Sized> {
     inside: Arc<T>,
     part: Part,
@@ -110,8 +110,8 @@ struct Watch<T: ?Sized> {
 }
 
 impl<T: ?Sized> Watch<T> {
-    /// Notes what a look that began at `begun` came to, with the doubt of each answer that has none: one refusal counts more than any number of
-    /// answers.
+    /// Records the results of an observation that began at `begun`: for each object the [`Doubt`], or `None` if the cloud answered. One
+    /// rejection outweighs any number of answers.
     fn note_answers<'d>(&self, begun: Instant, doubts: impl Iterator<Item = Option<&'d Doubt>>) {
         let mut answered = false;
         for doubt in doubts {
@@ -132,8 +132,8 @@ impl<T: ?Sized> Watch<T> {
         self.note_answers(begun, answers.iter().map(doubt_of));
     }
 
-    /// Another project does not have what is ours either: absence counts only if we still are who we were. Asked once for
-    /// all answers of a look.
+    /// Whether the cloud still confirms our identity. Another project does not have our objects either, so absence counts only after this
+    /// check. Called once for all answers of an observation.
     async fn is_still_who_it_was(&self) -> bool {
         self.identity.ask(self.cloud.as_ref()).await
     }
@@ -184,7 +184,7 @@ impl Instances for Watch<dyn Instances> {
     }
 }
 
-/// Not a [`Watch`] itself: everything that has the typed trait has this one already.
+/// A separate type: an implementation for [`Watch`] would conflict with the blanket implementation for the typed trait.
 struct Balancers(Watch<dyn AnyLoadBalancers>);
 
 #[async_trait]
@@ -193,7 +193,7 @@ impl AnyLoadBalancers for Balancers {
         let begun = Instant::now();
         let mut answers = self.0.inside.observe(requests).await;
         self.0.note_answers(begun, answers.iter().map(Result::as_ref).map(Result::err));
-        // What is absent is created, or let go of.
+        // Absent load balancers are created, or their finalizers removed, so absence needs the check.
         let is_absent = |answer: &Result<Box<dyn AnyObserved>, Doubt>| {
             answer.as_ref().is_ok_and(|observed| !observed.is_there())
         };
@@ -212,7 +212,7 @@ impl AnyLoadBalancers for Balancers {
     }
 
     async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
-        // Its success says nothing: the default asks nobody.
+        // Success proves nothing: the default implementation makes no request.
         let answer = self.0.inside.poll(waiting).await;
         if let Err(error) = &answer {
             self.0.identity.note_error(&self.0.part, error);
@@ -238,7 +238,7 @@ impl Routes for Watch<dyn Routes> {
         changes: &[RouteChange],
         fence: &dyn Fence,
     ) -> Vec<Result<(), CloudError>> {
-        // A list of another project's routes looks like one of ours from which some are missing.
+        // The route list of another project looks like ours with missing routes.
         if !changes.is_empty() && !self.identity.ask(self.cloud.as_ref()).await {
             return changes.iter().map(|_change| Err(Self::not_confirmed(fence))).collect();
         }
@@ -258,7 +258,7 @@ impl Watch<dyn Routes> {
 }
 
 impl Watch<dyn ExtraController> {
-    /// Makes a call that looks and changes in one, if this is the moment for it.
+    /// Makes a call that both reads and changes, unless the rail refuses it.
     async fn call<T>(&self, call: impl Future<Output = Result<T, CloudError>>) -> Result<T, CloudError> {
         let begun = Instant::now();
         let judged = self.identity.change(|rail| rail.lets_call(begun));

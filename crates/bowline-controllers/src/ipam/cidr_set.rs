@@ -1,7 +1,7 @@
-//! Which parts of one cluster CIDR are taken: a bitmap with one bit for each node range ("slot"). A pure value.
+//! The allocated parts of one cluster CIDR: a bitmap with one bit for each node range ("slot"). A pure value.
 //!
-//! It knows no nodes: who holds a slot, and whether several do, is the ledger's matter. Taking what is taken and
-//! releasing what is free change nothing. Finding a free slot looks at words of 64 slots, not at slots.
+//! It does not know Nodes: the ledger records which Node has a slot, and whether several share one. Occupying an occupied slot and
+//! releasing a free one change nothing. The search for a free slot checks words of 64 slots, not single slots.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -10,16 +10,16 @@ use ipnet::IpNet;
 
 const WORD_BITS: usize = 64;
 
-/// The largest difference between the prefix of a node range and that of its IPv4 cluster CIDR: 2 MB of bitmap.
+/// The maximum difference between the prefix lengths of a node range and of its IPv4 cluster CIDR: 2 MB of bitmap.
 pub const MOST_BITS_V4: u8 = 24;
 
-/// The same for IPv6: upstream's limit.
+/// The same for IPv6, as in upstream.
 pub const MOST_BITS_V6: u8 = 16;
 
-/// Why a cluster CIDR cannot be cut into node ranges.
+/// Why a cluster CIDR cannot be divided into node ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CidrSetError {
-    /// A node range would be larger than the whole, or smaller than one address.
+    /// A node range would be larger than the cluster CIDR, or smaller than one address.
     #[error(
         "a node range of /{node_mask} does not fit into the cluster CIDR {cluster}; set the node mask size to a number \
          from {} to {}", cluster.prefix_len(), cluster.max_prefix_len()
@@ -30,7 +30,7 @@ pub enum CidrSetError {
         /// The prefix length of a node range.
         node_mask: u8,
     },
-    /// There would be more ranges than can be kept in memory.
+    /// There would be more ranges than the bitmap may have.
     #[error(
         "node ranges of /{node_mask} in the cluster CIDR {cluster} would be more than 2^{most}; set the node mask size \
          to {} or less", cluster.prefix_len() + most
@@ -40,7 +40,7 @@ pub enum CidrSetError {
         cluster: IpNet,
         /// The prefix length of a node range.
         node_mask: u8,
-        /// The largest difference of prefix lengths.
+        /// The maximum difference of the prefix lengths.
         most: u8,
     },
 }
@@ -53,28 +53,28 @@ pub struct CidrSet {
     words: Vec<u64>,
     slots: usize,
     used: usize,
-    /// Where the next search begins: a released range rests until the search has come round.
+    /// Where the next search begins. A released range is reused only after the search has wrapped around.
     next: usize,
     taken_total: u64,
     released_total: u64,
 }
 
-/// A free slot that a search found.
+/// The result of a search for a free slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
     slot: usize,
-    /// The range.
+    /// The range of the slot.
     pub range: IpNet,
-    /// How many taken slots the search passed.
+    /// How many taken slots the search skipped.
     pub passed: usize,
 }
 
 impl CidrSet {
-    /// All of `cluster` in ranges of /`node_mask`, all free.
+    /// A set of all ranges of /`node_mask` in `cluster`, all free.
     ///
     /// # Errors
     ///
-    /// [`CidrSetError`] if it cannot be cut so.
+    /// [`CidrSetError`] if it cannot be divided this way.
     pub fn new(cluster: IpNet, node_mask: u8) -> Result<Self, CidrSetError> {
         let cluster = cluster.trunc();
         if node_mask < cluster.prefix_len() || node_mask > cluster.max_prefix_len() {
@@ -96,26 +96,26 @@ impl CidrSet {
         self.cluster
     }
 
-    /// How many ranges there are.
+    /// The number of ranges.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// How many of them are taken.
+    /// The number of taken ranges.
     #[must_use]
     pub fn used(&self) -> usize {
         self.used
     }
 
-    /// How many ranges were ever taken, and how many released.
+    /// How many ranges were ever taken and released, for counters.
     #[must_use]
     pub fn totals(&self) -> (u64, u64) {
         (self.taken_total, self.released_total)
     }
 
-    /// The slots that `range` touches; `None` if it has nothing in common with the cluster CIDR. A range smaller than a
-    /// slot touches the whole slot, one larger than the cluster CIDR touches all.
+    /// The slots that overlap `range`; `None` if it does not overlap the cluster CIDR. A range smaller than a slot counts as the whole
+    /// slot, one larger than the cluster CIDR as all slots.
     #[must_use]
     pub fn slots_of(&self, range: &IpNet) -> Option<Range<usize>> {
         if range.contains(&self.cluster) {
@@ -129,14 +129,14 @@ impl CidrSet {
         Some(first..first + (1 << self.node_mask.saturating_sub(range.prefix_len())))
     }
 
-    /// Whether anything of `slots` is taken.
+    /// Whether any of `slots` is taken.
     #[must_use]
     pub fn any_taken(&self, slots: &Range<usize>) -> bool {
         let words = self.words.iter().enumerate().skip(slots.start / WORD_BITS);
         words.take_while(|(at, _)| at * WORD_BITS < slots.end).any(|(at, word)| word & mask(at, slots) != 0)
     }
 
-    /// The next free range, if there is one. Takes nothing.
+    /// The next free range; `None` if all are taken. Does not take it.
     #[must_use]
     pub fn candidate(&self) -> Option<Candidate> {
         let slot = self.first_free(&(self.next..self.slots)).or_else(|| self.first_free(&(0..self.next)))?;
@@ -144,13 +144,13 @@ impl CidrSet {
         Some(Candidate { slot, range: self.range_at(slot), passed })
     }
 
-    /// Takes a candidate; the next search begins behind it.
+    /// Takes a candidate; the next search begins after it.
     pub fn take(&mut self, candidate: &Candidate) {
         self.next = (candidate.slot + 1) % self.slots;
         self.occupy(&(candidate.slot..candidate.slot + 1));
     }
 
-    /// Takes `slots`, those that are taken already included.
+    /// Takes all of `slots`, including those that are taken already.
     pub fn occupy(&mut self, slots: &Range<usize>) {
         let mut taken = 0;
         for (at, word) in touched(&mut self.words, slots) {
@@ -162,7 +162,7 @@ impl CidrSet {
         self.taken_total += u64::from(taken);
     }
 
-    /// Releases those of `slots` that are in none of `kept`.
+    /// Releases those of `slots` that overlap none of `kept`.
     pub fn release(&mut self, slots: &Range<usize>, kept: &[Range<usize>]) {
         let mut released = 0;
         for (at, word) in touched(&mut self.words, slots) {
@@ -175,15 +175,14 @@ impl CidrSet {
         self.released_total += u64::from(released);
     }
 
-    /// The range of a slot.
     fn range_at(&self, slot: usize) -> IpNet {
         let address = bits_of(self.cluster.network()) + ((slot as u128) << self.slot_shift());
         let address = match self.cluster {
-            // The offset is smaller than the cluster CIDR, so nothing is cut off.
+            // The offset is smaller than the cluster CIDR, so the cast truncates nothing.
             IpNet::V4(_) => IpAddr::V4(Ipv4Addr::from(address as u32)),
             IpNet::V6(_) => IpAddr::V6(Ipv6Addr::from(address)),
         };
-        // The mask was checked when the set was made.
+        // [`CidrSet::new`] validated the mask.
         IpNet::new(address, self.node_mask).unwrap_or(self.cluster)
     }
 
@@ -200,14 +199,14 @@ impl CidrSet {
     }
 }
 
-/// The bits of `slots` in the word at `at`.
+/// The bits of `slots` in the word at index `at`.
 fn mask(at: usize, slots: &Range<usize>) -> u64 {
     let first = at * WORD_BITS;
     let (begin, end) = (slots.start.max(first), slots.end.min(first + WORD_BITS));
     if begin >= end { 0 } else { (u64::MAX >> (WORD_BITS - (end - begin))) << (begin - first) }
 }
 
-/// The words in which `slots` has bits.
+/// The words that contain bits of `slots`.
 fn touched<'a>(words: &'a mut [u64], slots: &Range<usize>) -> impl Iterator<Item = (usize, &'a mut u64)> {
     let (first, end) = (slots.start / WORD_BITS, slots.end.div_ceil(WORD_BITS));
     words.iter_mut().enumerate().skip(first).take(end.saturating_sub(first))

@@ -1,9 +1,9 @@
-//! Who holds which range: the sets of free ranges, and for each node (by UID) what it has or was promised. A pure value,
-//! made anew from the nodes of the API server whenever this process begins to lead.
+//! Records which Node has which range: the sets of free ranges, and for each Node (by UID) its ranges or its reservation. A pure value that
+//! each new leader rebuilds from the Nodes of the API server.
 //!
-//! A node's ranges are never changed once it has them, so the ledger follows what nodes show and never argues. Ranges that
-//! should not be (foreign, or held twice) are written down like all others, so that nobody else is given them, and told as
-//! [`Problem`]s. A slot is free again only when the last node that touches it is gone.
+//! The ranges of a Node are immutable, so the ledger follows the Nodes. Invalid ranges (foreign, or used twice) are recorded like all
+//! others, so that no other Node gets them, and reported as [`Problem`]s. A slot becomes free only when the last Node that overlaps it is
+//! gone.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -16,13 +16,14 @@ use super::cidr_set::{Candidate, CidrSet};
 use super::options::IpamControllerOptions;
 use super::problem::Problem;
 
-/// Who holds what.
+/// The ranges of all Nodes.
 #[derive(Debug)]
 pub(super) struct Ledger {
     sets: Vec<CidrSet>,
     services: Vec<IpNet>,
     nodes: BTreeMap<String, Entry>,
-    /// Slots that nodes and services touch, counted once for each of them: more than are taken means that some are shared.
+    /// The number of slots that Nodes and service CIDRs occupy, counted once for each of them. If it exceeds the number of taken slots,
+    /// some are shared.
     claims: usize,
 }
 
@@ -32,14 +33,14 @@ struct Entry {
     holding: Holding,
 }
 
-/// What one node has.
+/// The ranges of one Node.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Holding {
     #[default]
     Nothing,
-    /// Promised by us. The node does not show it yet; `written` says that the API server has accepted it.
+    /// Reserved by us, but not on the Node in the informer's cache yet. `written` means that the API server has accepted the write.
     Promised { ranges: Vec<IpNet>, written: bool },
-    /// What the node shows.
+    /// The ranges on the Node.
     Shown(Vec<IpNet>),
 }
 
@@ -52,24 +53,24 @@ impl Holding {
     }
 }
 
-/// The answer to a node that needs ranges.
+/// The result for a Node that needs ranges.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Promise {
-    /// These are to be written: one range for each cluster CIDR, in their order.
+    /// Write these: one range for each cluster CIDR, in their order.
     Write {
-        /// The ranges.
+        /// The reserved ranges.
         ranges: Vec<IpNet>,
-        /// For a new promise, what the search in each cluster CIDR had to pass.
+        /// For a new reservation, how many taken slots the search in each cluster CIDR skipped.
         passed: Vec<(IpNet, usize)>,
     },
-    /// It has its ranges, or nothing is known of such a node.
+    /// The Node has its ranges, or the ledger does not know it.
     Nothing,
-    /// This cluster CIDR has no free range. Nothing was taken from any other.
+    /// This cluster CIDR has no free range. Nothing was reserved in any other.
     Exhausted(IpNet),
 }
 
 impl Ledger {
-    /// The ledger before any node is known: only service ranges are taken.
+    /// A ledger without Nodes, in which only the service CIDRs are taken.
     pub(super) fn new(options: &IpamControllerOptions) -> Self {
         let services = options.service_cidrs().to_vec();
         let mut ledger = Self { sets: options.sets(), services, nodes: BTreeMap::new(), claims: 0 };
@@ -79,13 +80,12 @@ impl Ledger {
         ledger
     }
 
-    /// The sets, for their metrics.
+    /// The sets, for metrics.
     pub(super) fn sets(&self) -> &[CidrSet] {
         &self.sets
     }
 
-    /// Takes in what a node shows, and says what is wrong with it. What it was promised and does not show is released
-    /// when it shows something else.
+    /// Records the ranges of a Node, and returns what is wrong with them. Releases its reservation if the Node has other ranges.
     pub(super) fn observe(&mut self, node: &NodeView) -> Vec<Problem> {
         let shown: Vec<IpNet> = node.pod_cidrs.iter().map(IpNet::trunc).collect();
         let entry = self.nodes.entry(node.uid.to_string()).or_insert_with(|| Entry::of(node));
@@ -109,16 +109,16 @@ impl Ledger {
         problems
     }
 
-    /// Forgets a node that is gone, and releases what nobody else holds.
+    /// Drops a deleted Node, and releases the slots that nothing else occupies.
     pub(super) fn forget(&mut self, uid: &str) {
         self.release(uid);
         self.nodes.remove(uid);
     }
 
-    /// Promises ranges to a node: one of each cluster CIDR, or none at all. What it was promised before and may have been
-    /// written is promised again, unless another node shows it in the meantime.
+    /// Reserves ranges for a Node: one from each cluster CIDR, or none. An earlier reservation that may have been written is returned
+    /// again, unless another Node has one of its ranges by now.
     pub(super) fn promise(&mut self, uid: &str) -> Promise {
-        // A node that was not observed would not be told as gone either: what it is promised would be lost.
+        // Nothing is reserved for an unknown Node: the ledger would get no delete event, and the reservation would leak.
         let Some(entry) = self.nodes.get(uid) else { return Promise::Nothing };
         match &entry.holding {
             Holding::Shown(_) | Holding::Promised { written: true, .. } => return Promise::Nothing,
@@ -134,14 +134,14 @@ impl Ledger {
         self.promise_new(uid)
     }
 
-    /// The API server has accepted what was promised.
+    /// The API server accepted the write of the reserved ranges.
     pub(super) fn written(&mut self, uid: &str) {
         if let Some(Entry { holding: Holding::Promised { written, .. }, .. }) = self.nodes.get_mut(uid) {
             *written = true;
         }
     }
 
-    /// Takes a promise back that the API server has refused, unless the node shows ranges by now.
+    /// Releases a reservation that the API server rejected, unless the Node has ranges by now.
     pub(super) fn take_back(&mut self, uid: &str) {
         let entry = self.nodes.get(uid);
         let promised = entry.is_some_and(|entry| matches!(entry.holding, Holding::Promised { .. }));
@@ -183,11 +183,11 @@ impl Ledger {
         }
     }
 
-    /// Releases what a node holds, except the slots that others touch too.
+    /// Releases the slots of a Node, except those that others occupy too.
     fn release(&mut self, uid: &str) {
         let Some(entry) = self.nodes.get_mut(uid) else { return };
         let holding = mem::take(&mut entry.holding);
-        // Looks at all nodes only if there is something to find, which is rare.
+        // Compares with all Nodes only if slots are shared, which is rare.
         let shared = self.claims > self.sets.iter().map(CidrSet::used).sum();
         let others = self.nodes.values().flat_map(|entry| entry.holding.ranges()).chain(&self.services);
         let others: Vec<IpNet> = if shared { others.copied().collect() } else { Vec::new() };
@@ -202,7 +202,7 @@ impl Ledger {
         }
     }
 
-    /// What is wrong with ranges that a node shows and that are not written down yet.
+    /// What is wrong with the ranges of a Node. They must not be recorded yet.
     fn problems(&self, shown: &[IpNet]) -> Vec<Problem> {
         let mut problems = Vec::new();
         if shown.len() > self.sets.len() {
@@ -213,7 +213,7 @@ impl Ledger {
             if slots.peek().is_none() {
                 problems.push(Problem::Foreign { range: *range });
             } else if slots.any(|(set, slots)| set.any_taken(&slots)) {
-                // Only now, and not for every node: this looks at all of them.
+                // Only in case of a conflict, because this checks all Nodes.
                 problems.extend(self.conflict(range));
             }
         }

@@ -1,4 +1,4 @@
-//! What the node IPAM controller is told: which ranges to cut, how small, and what to leave out. It reads no flags.
+//! The options of the node IPAM controller: the cluster CIDRs, the size of node ranges, and what to exclude. Does not parse flags.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use ipnet::IpNet;
 
 use super::cidr_set::{CidrSet, CidrSetError};
 
-/// The prefix length of a node's IPv4 range if none is asked for.
+/// The default prefix length of a Node's IPv4 range.
 pub const DEFAULT_MASK_V4: u8 = 24;
 
-/// The prefix length of a node's IPv6 range if none is asked for.
+/// The default prefix length of a Node's IPv6 range.
 pub const DEFAULT_MASK_V6: u8 = 64;
 
-/// What the controller is told. Made by [`IpamControllerOptions::new`] it is known to work; the default hands out nothing.
+/// The options. [`IpamControllerOptions::new`] validates them; the default assigns nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IpamControllerOptions {
     allocate: bool,
@@ -34,24 +34,24 @@ impl Default for IpamControllerOptions {
     }
 }
 
-/// One thing that is wrong with the options.
+/// One invalid option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IpamProblem {
-    /// Nothing to hand out.
+    /// There is no cluster CIDR.
     #[error("pod ranges are to be handed out, but there is no cluster CIDR to take them from")]
     NoClusterCidr,
-    /// More than one range of a family.
+    /// More than one range of an IP family.
     #[error("{which} must be one range, or one IPv4 and one IPv6 range, not {}", list(.found))]
     Families {
-        /// `cluster CIDR` or `service CIDR`.
+        /// `the cluster CIDR` or `the service CIDR`.
         which: &'static str,
         /// What was given.
         found: Vec<IpNet>,
     },
-    /// A cluster CIDR cannot be cut as asked.
+    /// A cluster CIDR cannot be divided into node ranges of this size.
     #[error(transparent)]
     Cut(#[from] CidrSetError),
-    /// All of a cluster CIDR is excluded.
+    /// A service CIDR covers a complete cluster CIDR.
     #[error(
         "the service CIDR {service} covers all of the cluster CIDR {cluster}; no pod range is left in it"
     )]
@@ -63,7 +63,7 @@ pub enum IpamProblem {
     },
 }
 
-/// Everything that is wrong with the options.
+/// All invalid options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IpamProblems(pub Vec<IpamProblem>);
 
@@ -77,8 +77,8 @@ impl fmt::Display for IpamProblems {
 impl std::error::Error for IpamProblems {}
 
 impl IpamControllerOptions {
-    /// Options that work. The order of `cluster_cidrs` is the order of every node's ranges. A mask counts only if there is
-    /// a cluster CIDR of its family; if nothing is to be handed out, nothing can be wrong.
+    /// Validated options. The order of `cluster_cidrs` is the order of each Node's ranges. A mask is checked only if there is a cluster
+    /// CIDR of its family; without `allocate` nothing is checked.
     ///
     /// # Errors
     ///
@@ -97,19 +97,19 @@ impl IpamControllerOptions {
         if problems.is_empty() { Ok(options) } else { Err(IpamProblems(problems)) }
     }
 
-    /// Whether ranges are to be handed out at all.
+    /// Whether ranges are assigned at all.
     #[must_use]
     pub fn allocate(&self) -> bool {
         self.allocate
     }
 
-    /// Ranges that no node may get.
+    /// Ranges that no Node may get.
     #[must_use]
     pub fn service_cidrs(&self) -> &[IpNet] {
         &self.service_cidrs
     }
 
-    /// One empty set for each cluster CIDR. Options that were checked give all of them.
+    /// One empty set for each cluster CIDR. Validated options never skip one.
     pub(super) fn sets(&self) -> Vec<CidrSet> {
         self.cut().filter_map(Result::ok).collect()
     }

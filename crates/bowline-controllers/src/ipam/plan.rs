@@ -1,4 +1,4 @@
-//! What to do about one node, and what to make of an answer to a write. Pure: the ledger is a value, and nobody is told.
+//! Decides what to do for one Node, and what follows from a failed write. Pure: the ledger is a value, and nothing is reported here.
 
 use bowline_cloud::NodeView;
 use bowline_kube::queue::Outcome;
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use super::ledger::{Ledger, Promise};
 
-/// What to do about a node.
+/// What to do for a Node.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing: it has ranges, is being deleted, or was promised some that it will show soon.
+    /// Nothing: the Node has ranges, is being deleted, or its ranges were written and the informer has not received them yet.
     Leave,
     /// Write these ranges.
     Assign {
-        /// One of each cluster CIDR.
+        /// One range from each cluster CIDR.
         ranges: Vec<IpNet>,
-        /// What the search in each cluster CIDR had to pass; empty if the promise is an old one.
+        /// How many taken slots the search in each cluster CIDR skipped; empty if the reservation is an earlier one.
         passed: Vec<(IpNet, usize)>,
     },
     /// Wait until a range of this cluster CIDR is free.
@@ -27,12 +27,12 @@ pub(super) enum Step {
     },
 }
 
-/// Whether a node lacks ranges and may get some.
+/// Whether a Node needs ranges: it has none and is not being deleted.
 pub(super) fn lacks_ranges(node: &NodeView) -> bool {
     node.pod_cidrs.is_empty() && node.deleted_at.is_none()
 }
 
-/// What to do about a node. What it says to assign is promised in the ledger already.
+/// Decides what to do for a Node. Ranges in the result are already reserved in the ledger.
 pub(super) fn plan(node: &NodeView, ledger: &mut Ledger) -> Step {
     if !lacks_ranges(node) {
         return Step::Leave;
@@ -44,32 +44,32 @@ pub(super) fn plan(node: &NodeView, ledger: &mut Ledger) -> Step {
     }
 }
 
-/// The merge patch that gives a node its ranges: the first one also in the old, singular field. A merge patch replaces the
-/// list whole; a strategic one would mix it with what another writer has put there.
+/// The merge patch that sets the ranges of a Node, and the first one also in the older, singular field. A merge patch replaces the whole
+/// list; a strategic merge patch would merge it with the list of another writer.
 pub(super) fn merge_patch(ranges: &[IpNet]) -> Value {
     json!({"spec": {"podCIDR": ranges.first(), "podCIDRs": ranges}})
 }
 
-/// What to make of a failed write.
+/// What follows from a failed write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Afterwards {
-    /// Whether the promise stands: unless the server has refused it, it may have been written.
+    /// Whether the reservation is kept: unless the API server rejected the write, it may have been executed.
     pub(super) keep: bool,
-    /// Whether people are told.
+    /// Whether an event is emitted.
     pub(super) tell: bool,
-    /// What becomes of the key.
+    /// The outcome for the queue.
     pub(super) outcome: Outcome,
 }
 
-/// What to make of a failed write, after that many failures of this node in a row.
+/// Decides what follows from a failed write. `failures` is the number of earlier failures of this Node in a row.
 pub(super) fn after(error: &WriteError, failures: u32) -> Afterwards {
     match error.class() {
-        // The node is gone, or another has its name: the informer will tell.
+        // The Node was deleted, or replaced by another of this name: the informer reports it.
         WriteClass::NotFound => Afterwards { keep: false, tell: false, outcome: Outcome::Done },
-        // Ranges of a node cannot be changed: it has others by now, which the informer tells in a moment. Refused again,
-        // it is something else, such as a policy, and a person must know.
+        // The ranges of a Node are immutable: it has others by now, which the informer reports soon. If the write is rejected again, the
+        // reason is another one, such as an admission policy, and an event is needed.
         WriteClass::Invalid => Afterwards { keep: false, tell: failures > 0, outcome: Outcome::Failed },
-        // Not now, and nothing that a person could mend.
+        // Temporary, and nothing that an administrator has to fix.
         WriteClass::Fenced | WriteClass::Conflict => {
             Afterwards { keep: true, tell: false, outcome: Outcome::Failed }
         }

@@ -1,12 +1,12 @@
-//! What can be wrong with the ranges that a node shows. Such a node is quarantined: it is told about in an event and left
-//! alone, nobody else is given what it has, and all other nodes are served.
+//! Problems with the ranges of a Node. Such a Node is quarantined: an event reports it, nothing is changed on it, no other Node gets its
+//! ranges, and all other Nodes are served.
 
 use ipnet::IpNet;
 
-/// One thing that is wrong with a node's ranges.
+/// One problem with the ranges of a Node.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The range is in no cluster CIDR: of an older cluster CIDR, or somebody else's.
+    /// The range is in no cluster CIDR: it belongs to an earlier cluster CIDR, or another component set it.
     #[error(
         "pod range {range} is in no cluster CIDR; it is left as it is. Add its range to the cluster CIDR, or replace the \
          node to give it a new one"
@@ -15,17 +15,17 @@ pub enum Problem {
         /// The range.
         range: IpNet,
     },
-    /// Another node has it too, in whole or in part.
+    /// The range overlaps one of another Node.
     #[error(
         "pod range {range} overlaps one of node {by}; pods of both get the same addresses. Replace one of the two nodes"
     )]
     Held {
         /// The range.
         range: IpNet,
-        /// The name of the node that had it first.
+        /// The name of the Node that has the overlapping range.
         by: String,
     },
-    /// Services use it.
+    /// The range overlaps a service CIDR.
     #[error("pod range {range} overlaps the service CIDR {service}. Replace the node to give it a new one")]
     InServices {
         /// The range.
@@ -33,19 +33,19 @@ pub enum Problem {
         /// The service CIDR.
         service: IpNet,
     },
-    /// More ranges than there are cluster CIDRs.
+    /// The Node has more ranges than there are cluster CIDRs.
     #[error("has {found} pod ranges, but there are cluster CIDRs for {most}; they are left as they are")]
     TooMany {
-        /// How many it has.
+        /// The number of ranges of the Node.
         found: usize,
-        /// How many it can have.
+        /// The number of cluster CIDRs.
         most: usize,
     },
 }
 
 impl Problem {
-    /// The reason of the event: `CIDRForeign` for ranges that are not ours, `CIDRConflict` for those that collide.
-    /// Upstream has neither: it ends the whole process instead.
+    /// The reason of the event: `CIDRForeign` for ranges that are not ours, `CIDRConflict` for overlaps. Upstream has neither: it
+    /// terminates the process instead.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {

@@ -1,5 +1,4 @@
-//! What people and dashboards are told: events about nodes, under upstream's reasons and words, and the metrics of each
-//! cluster CIDR. It decides nothing.
+//! Events about Nodes, with upstream's reasons and messages, and the metrics of each cluster CIDR. Decides nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +12,19 @@ use super::problem::Problem;
 use crate::metrics::{CidrLabel, IpamMetrics};
 use crate::view::node_reference;
 
-/// The reason of the event about a node for which no range is free: upstream's.
+/// The event reason for a Node for which no range is free, as in upstream.
 pub const NOT_AVAILABLE: &str = "CIDRNotAvailable";
 
-/// The reason of the event about a node to which its range could not be written: upstream's.
+/// The event reason for a Node whose range could not be written, as in upstream.
 pub const ASSIGNMENT_FAILED: &str = "CIDRAssignmentFailed";
 
-/// Tells of a state of a node, in upstream's words (and with its kind: `Normal`, although it is not).
+/// Emits an event about the state of a Node, with upstream's message. Its type is `Normal`, as in upstream, although it reports a failure.
 pub(super) fn status(events: &EventRecorder, node: &NodeView, reason: &str) {
     let message = format!("Node {} status is now: {reason}", node.name);
     events.event(&node_reference(node), EventKind::Normal, reason, &message);
 }
 
-/// Tells why a node is quarantined.
+/// Emits an event for each problem of a quarantined Node.
 pub(super) fn quarantined(events: &EventRecorder, node: &NodeView, problems: &[Problem]) {
     for problem in problems {
         warn!(node = %node.name, %problem, "a node's pod ranges are not as they should be; it is left alone");
@@ -34,11 +33,11 @@ pub(super) fn quarantined(events: &EventRecorder, node: &NodeView, problems: &[P
     }
 }
 
-/// Shows the sets in the metrics.
+/// Exports the sets as metrics.
 #[derive(Debug)]
 pub(super) struct Meter {
     metrics: IpamMetrics,
-    /// The totals that are counted already.
+    /// The totals that the counters already include.
     counted: BTreeMap<IpNet, (u64, u64)>,
 }
 
@@ -47,7 +46,7 @@ impl Meter {
         Self { metrics, counted: BTreeMap::new() }
     }
 
-    /// Shows the sets as they are now.
+    /// Updates the metrics from the current sets.
     pub(super) fn show(&mut self, sets: &[CidrSet]) {
         for set in sets {
             let label = CidrLabel(set.cluster().to_string());
@@ -61,7 +60,7 @@ impl Meter {
         }
     }
 
-    /// Notes how many taken ranges each search had to pass.
+    /// Records how many taken ranges each search skipped.
     pub(super) fn searched(&self, passed: &[(IpNet, usize)]) {
         for (cluster, passed) in passed {
             let label = CidrLabel(cluster.to_string());

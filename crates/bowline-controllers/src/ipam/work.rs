@@ -1,6 +1,6 @@
-//! The loop around the ledger: what the informer tells goes in, what workers promise comes out and is written.
+//! The loop around the ledger: events of the informer are recorded, and workers write what they reserve.
 //!
-//! The ledger is locked for map and bitmap operations only, never over an await.
+//! The lock is held for map and bitmap operations only, never across an await.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ pub(super) struct Work {
     books: Mutex<Books>,
 }
 
-/// What is changed together.
+/// State that is changed together.
 struct Books {
     ledger: Ledger,
-    /// Nodes for which nothing was free. They are looked at again as soon as something is.
+    /// Nodes for which no range was free. They are enqueued as soon as one is.
     waiting: BTreeSet<ObjectKey>,
     meter: Meter,
 }
@@ -45,19 +45,19 @@ impl Work {
         Self { context, queue, books: Mutex::new(Books { ledger, waiting, meter }) }
     }
 
-    /// Takes in all nodes that exist.
+    /// Records all existing Nodes.
     pub(super) fn begin(&self, existing: &[Change<Arc<NodeView>>]) {
         self.books().meter_sets();
         existing.iter().for_each(|change| self.told(change));
     }
 
-    /// Takes in one change, in the order in which it was told.
+    /// Records one event. Must be called in the order of the events.
     pub(super) fn told(&self, change: &Change<Arc<NodeView>>) {
         match change {
             Change::Added { new } | Change::Updated { new, .. } => {
                 let (problems, woken) = self.books().change(|ledger| ledger.observe(&new.view));
                 self.wake(woken);
-                // The ranges of a Node outside of --node-filter are taken all the same, but the Node is left alone.
+                // The ranges of a Node outside of `--node-filter` count as taken, but the Node is left alone.
                 if !self.context.node_filter.selects(&new.view) {
                     return;
                 }
@@ -76,9 +76,9 @@ impl Work {
         }
     }
 
-    /// Works on one node.
+    /// Processes one Node.
     pub(super) async fn on(&self, picked: &Picked<ObjectKey>) -> Outcome {
-        // Before a range is promised: whoever writes meanwhile may give it to another node.
+        // Checked before ranges are reserved: during a pause, another writer may assign them to another Node.
         if pause::judge(self.context.fence.as_ref()).is_err() {
             return Outcome::RetryAfter(pause::LOOK_AGAIN);
         }
@@ -141,7 +141,7 @@ impl Work {
 }
 
 impl Books {
-    /// Changes the ledger; answers also who is to look again: one that waited for each range that was released.
+    /// Changes the ledger. Returns also the keys to enqueue: one waiting Node for each released range.
     fn change<T>(&mut self, change: impl FnOnce(&mut Ledger) -> T) -> (T, Vec<ObjectKey>) {
         let released = |ledger: &Ledger| ledger.sets().iter().map(|set| set.totals().1).sum::<u64>();
         let before = released(&self.ledger);

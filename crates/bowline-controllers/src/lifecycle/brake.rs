@@ -1,5 +1,5 @@
-//! The deletion budget where others can reach it: the controller spends it, people look at its breaker and reset it. It
-//! outlives a restart of the controller within the process.
+//! A shared handle on the deletion budget: the controller spends it, administrators read and reset its breaker. It survives a restart of
+//! the controller within the process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,24 +21,24 @@ impl DeletionBrake {
         Self { budget: Arc::new(Mutex::new(DeletionBudget::new(limits))), started: Instant::now() }
     }
 
-    /// Whether so many nodes look gone that none is deleted.
+    /// Whether the breaker is open: so many Nodes seem gone that none is deleted.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.budget().is_open()
     }
 
-    /// Says that the nodes that look gone are gone indeed: they go, as fast as the budget allows. Answers whether the
-    /// breaker was open.
+    /// Confirms that the Nodes that seem gone are gone: they are deleted as fast as the budget allows. Returns whether the breaker was
+    /// open.
     pub fn reset(&self) -> bool {
         self.budget().reset()
     }
 
-    /// Never held over an await.
+    /// Locks the budget. Callers must not hold the guard across an await.
     pub(super) fn budget(&self) -> MutexGuard<'_, DeletionBudget> {
         self.budget.lock()
     }
 
-    /// The budget's time.
+    /// The current time of the budget, since this handle was created.
     pub(super) fn now(&self) -> Duration {
         self.started.elapsed()
     }

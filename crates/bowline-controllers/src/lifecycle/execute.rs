@@ -1,4 +1,4 @@
-//! Performs one step on one node. It makes no choices; every write is for exactly the node that was looked at (SR-5).
+//! Executes one step on one Node. Decides nothing; every write carries a precondition on the Node that was observed (SR-5).
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 use crate::controller::ControllerContext;
 use crate::view::node_reference;
 
-/// Edits the taints of this version of a node.
+/// Edits the taints, with the resource version of this Node as precondition.
 pub(super) async fn edit_taints(
     context: &ControllerContext,
     node: &Object<Arc<NodeView>>,
@@ -25,7 +25,7 @@ pub(super) async fn edit_taints(
         return;
     };
     match error.class() {
-        // Observed again with the next pass.
+        // The next pass observes the Node again.
         WriteClass::Conflict | WriteClass::NotFound | WriteClass::Fenced => {
             debug!(node = %node.name, %error, "the taints were not changed now");
         }
@@ -33,14 +33,14 @@ pub(super) async fn edit_taints(
     }
 }
 
-/// How a deletion ended.
+/// The result of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// The node is gone.
+    /// The Node is deleted.
     Deleted,
-    /// It was not deleted, that is certain.
+    /// The Node was certainly not deleted.
     NotDeleted,
-    /// Nobody knows: it counts as deleted until it is seen again.
+    /// The request may have been executed: the deletion stays counted in the budget.
     Unsure,
 }
 

@@ -1,4 +1,4 @@
-//! What the rails of the lifecycle controller hold back, in numbers.
+//! Metrics of what the rails of the lifecycle controller hold back.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -6,12 +6,12 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// The metrics of node deletion. Cloning shares them.
+/// The metrics of node deletion. Clones share the values.
 #[derive(Debug, Clone, Default)]
 pub struct NodeDeletionMetrics {
-    /// 1 while so many nodes look gone that none is deleted.
+    /// 1 while the breaker is open: so many Nodes seem gone that none is deleted.
     pub breaker_open: Gauge,
-    /// Nodes that a rail held back at the last look.
+    /// Nodes that a rail held back in the last pass, by rail.
     pub held: Family<RailLabels, Gauge>,
     /// Nodes that were deleted because their machine was gone.
     pub deleted: Counter,
@@ -24,20 +24,20 @@ pub struct RailLabels {
     pub rail: &'static str,
 }
 
-/// All values of the label `rail`: each is shown from the start.
+/// All values of the label `rail`: each is exported from the start.
 pub(super) const RAILS: [&str; 7] = ["claim", "evidence", "grace", "budget", "breaker", "pause", SKIP];
 
-/// The value of the label `rail` for nodes that `--skip-node-deletion` keeps.
+/// The value of the label `rail` for Nodes that `--skip-node-deletion` keeps.
 pub const SKIP: &str = "skip";
 
 impl NodeDeletionMetrics {
-    /// How many Nodes a rail held back at the last look.
+    /// How many Nodes a rail held back in the last pass.
     #[must_use]
     pub fn held_by(&self, rail: &'static str) -> i64 {
         self.held.get_or_create(&RailLabels { rail }).get()
     }
 
-    /// Shows the metrics in a registry.
+    /// Registers the metrics.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "bowline_node_deletion_breaker_open",

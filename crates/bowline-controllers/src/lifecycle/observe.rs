@@ -1,4 +1,4 @@
-//! Asks the cloud about machines, and counts the questions under upstream's names. Decides nothing.
+//! Requests the state of machines from the cloud, and counts the requests under the names of upstream's metrics. Decides nothing.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::plan::Sight;
 use crate::metrics::CloudCallLabels;
 
-/// Asks until it is cancelled.
+/// Sends requests until it is cancelled.
 pub(super) struct Observer<'a> {
     pub(super) instances: &'a dyn Instances,
     pub(super) calls: &'a Family<CloudCallLabels, Counter>,
@@ -18,7 +18,7 @@ pub(super) struct Observer<'a> {
 }
 
 impl Observer<'_> {
-    /// One question for all nodes; an answer for each, in their order. `None` if cancelled.
+    /// One request for all Nodes. Returns one result per Node, in their order; `None` if cancelled.
     pub(super) async fn look(&self, nodes: &[Arc<NodeView>]) -> Option<Vec<Sight>> {
         if nodes.is_empty() {
             return Some(Vec::new());
@@ -27,13 +27,13 @@ impl Observer<'_> {
             self.count("instance_exists", "canceled");
             return None;
         };
-        // A provider that answers too little has said nothing about the rest.
+        // A provider that returns too few results has said nothing about the rest.
         answers.resize_with(nodes.len(), || Evidence::Unknown(Doubt::new("the cloud gave no answer for it")));
         answers.iter().for_each(|answer| self.counted(answer));
         Some(answers.into_iter().map(Sight::from).collect())
     }
 
-    /// Looks up all that the cloud tells of these nodes' machines: their provider IDs above all. `None` if cancelled.
+    /// Observes the machines of these Nodes, mainly for their provider IDs. `None` if cancelled.
     pub(super) async fn identify(&self, nodes: &[Arc<NodeView>]) -> Option<Vec<Evidence<Instance>>> {
         if nodes.is_empty() {
             return Some(Vec::new());
@@ -41,10 +41,10 @@ impl Observer<'_> {
         self.cancel.run_until_cancelled(self.instances.observe(nodes)).await
     }
 
-    /// Reads one node's machine directly. `None` if cancelled.
+    /// Reads the machine of one Node directly. `None` if cancelled.
     ///
-    /// A node without provider ID is looked for by its name first. That it is not found so proves nothing; then the machine is
-    /// read by the provider ID under which the cloud `seen` showed it before.
+    /// A Node without provider ID is looked up by its name first. If that finds nothing, it proves nothing; the machine is then read by the
+    /// provider ID `seen` that the cloud returned earlier.
     pub(super) async fn confirm(&self, node: &NodeView, seen: Option<&Text>) -> Option<Evidence<Instance>> {
         match (self.read(node).await?, seen) {
             (Evidence::Unknown(doubt), Some(id))
@@ -65,7 +65,7 @@ impl Observer<'_> {
         answer
     }
 
-    /// One answer tells what upstream asks in two questions.
+    /// Counts one answer under the two operations that upstream uses for it.
     fn counted(&self, answer: &Evidence<Power>) {
         match answer {
             Evidence::Present(power) => {

@@ -1,4 +1,4 @@
-//! What can be tuned. Every default is safe.
+//! The options of the lifecycle controller. Every default is safe.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use crate::rails::deletion_budget::DeletionLimits;
 /// The options of the lifecycle controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LifecycleOptions {
-    /// `--node-monitor-period`: the pause after each look at all nodes.
+    /// `--node-monitor-period`: the pause after each pass over all Nodes.
     pub node_monitor_period: Duration,
-    /// `--concurrent-node-lifecycle-syncs`: how many nodes are tainted at the same time.
+    /// `--concurrent-node-lifecycle-syncs`: how many Nodes are tainted concurrently.
     pub workers: usize,
-    /// Whether a node whose machine is shut down also gets the out-of-service taint, which lets its volumes move.
+    /// Whether a Node whose machine is shut down also gets the out-of-service taint, which lets Kubernetes detach its volumes.
     pub out_of_service_taint: bool,
-    /// `--skip-node-deletion`: no node is deleted, whatever is known of its machine.
+    /// `--skip-node-deletion`: no Node is deleted, even if its machine is proven gone.
     pub skip_deletion: bool,
-    /// SR-2: how many nodes may be deleted.
+    /// SR-2: how many Nodes may be deleted.
     pub deletion: DeletionLimits,
-    /// SR-14: how old a node must be to be deleted for a machine that was never seen.
+    /// SR-14: the minimum age of a Node that is deleted although its machine was never observed.
     pub new_node_grace: Duration,
-    /// The keys of taints that announce a node's removal.
+    /// `--node-removal-taints`: the keys of taints that announce the removal of a Node. Such Nodes do not count against the budget.
     pub announcing_taints: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Default for LifecycleOptions {
     }
 }
 
-/// Options that the controller could not work with.
+/// An option that is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{option} is {found}, but must be {wanted}")]
 pub struct InvalidOptions {

@@ -1,4 +1,4 @@
-//! One look at all nodes: observe, ask the rails, execute. What the rails hold back is told here.
+//! One pass over all Nodes: observe, check the rails, execute. It also reports what the rails hold back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use crate::rails::new_node_grace::NewNodeGrace;
 use crate::rails::pause;
 use crate::view::node_reference;
 
-/// So many nodes are told in one pass that they were held back; the metric counts all.
+/// The maximum number of events about held Nodes in one pass; the metric counts all of them.
 const MOST_TOLD: usize = 10;
 
-/// So many direct reads in a row may stay without an answer before the rest waits for the next pass.
+/// After this many direct reads in a row without an answer, the remaining Nodes wait for the next pass.
 const MOST_UNANSWERED: usize = 3;
 
 type SeenNode = Arc<Object<Arc<NodeView>>>;
 
-/// What is known from one pass to the next.
+/// State that is kept between passes.
 pub(super) struct Memory {
     grace: NewNodeGrace,
-    /// Who was told, by UID, that which rail holds it.
+    /// The rail that each Node, by UID, was last reported as held by.
     told: BTreeMap<String, &'static str>,
 }
 
@@ -44,7 +44,7 @@ impl Memory {
     }
 }
 
-/// One pass.
+/// One pass over all Nodes.
 pub(super) struct Pass<'a> {
     pub(super) context: &'a ControllerContext,
     pub(super) options: &'a LifecycleOptions,
@@ -53,7 +53,7 @@ pub(super) struct Pass<'a> {
     pub(super) memory: &'a mut Memory,
 }
 
-/// What the cloud said of the nodes that are not Ready.
+/// The results for the observed Nodes.
 #[derive(Default)]
 struct Sorted {
     machines: Vec<(SeenNode, Machine)>,
@@ -62,7 +62,7 @@ struct Sorted {
     pause: Option<Duration>,
 }
 
-/// A node that was held back: by which rail, why, and how it is told; `None` if it is only counted.
+/// A Node that was held back, by which rail and why. `told_as` is the type of the event; `None` if the Node is only counted.
 struct HeldNode {
     node: SeenNode,
     rail: &'static str,
@@ -77,7 +77,7 @@ impl HeldNode {
 }
 
 impl Pass<'_> {
-    /// Runs it. Answers how long the cloud asked to be left alone.
+    /// Runs the pass. Returns the `Retry-After` of the cloud, if it sent one; `None` also if cancelled.
     pub(super) async fn run(mut self) -> Option<Duration> {
         let snapshot = self.context.nodes.snapshot();
         let nodes = snapshot.objects().iter().map(Arc::clone);
@@ -94,7 +94,8 @@ impl Pass<'_> {
             &uids_of(&mut ours.iter().filter(|node| new.contains(node.uid.as_str()))),
             &uids_of(&mut ours.iter().filter(|node| node.provider_id.is_none())),
         );
-        // Those that need no word from the cloud do not wait for it. Whether a node without provider ID is ours, it must say.
+        // Nodes that need no answer of the cloud do not wait for one. For a Node without a known machine, the cloud must first return one
+        // (SR-4).
         let (up, doubtful): (Vec<_>, Vec<_>) =
             which_are(&ours, Triage::Up).partition(|node| self.is_known_as_ours(node));
         self.edit_taints(up.into_iter().map(|node| (node, Machine::Up)).collect()).await;
@@ -111,8 +112,8 @@ impl Pass<'_> {
         claim::judge(node, &self.context.machines).is_ok()
     }
 
-    /// Asks the cloud about the nodes that are not Ready, and about Ready ones that have a taint of a stopped machine, but no
-    /// provider ID.
+    /// Observes the Nodes that are not Ready, and the Ready ones that have the shutdown taint but neither a provider ID nor a known
+    /// machine. `None` if cancelled.
     async fn look(&mut self, asked: Vec<SeenNode>) -> Option<Sorted> {
         let mut sorted = Sorted::default();
         let views: Vec<_> = asked.iter().map(|node| node.view.clone()).collect();
@@ -121,7 +122,7 @@ impl Pass<'_> {
             match sight {
                 Sight::There(power) => {
                     self.memory.grace.saw(&node);
-                    // The node controller identifies the machine of a node that waits to be initialised.
+                    // The node controller identifies the machine of a Node that waits to be initialized.
                     if !self.is_known_as_ours(&node) && !is_uninitialized(&node) {
                         nameless.push(node.view.clone());
                     }
@@ -144,7 +145,7 @@ impl Pass<'_> {
         Some(sorted)
     }
 
-    /// Remembers which machines are those of nodes without provider ID: only by that can they be proven gone later.
+    /// Records the machines of Nodes without provider ID: only the provider ID can prove later that a machine is gone.
     async fn identify(&self, nodes: &[Arc<NodeView>]) -> Option<()> {
         for (node, found) in nodes.iter().zip(self.observer.identify(nodes).await?) {
             if let Evidence::Present(instance) = found {
@@ -160,7 +161,7 @@ impl Pass<'_> {
     }
 
     async fn edit_taints_of(&self, node: SeenNode, machine: Machine) {
-        // The latest version, not that of the snapshot: the edit holds for exactly this one.
+        // The latest cached version, not that of the snapshot: the edit has its resource version as precondition.
         let Some(node) = self.still_there(&node) else { return };
         let edits = plan::edits(&node, machine, self.options.out_of_service_taint);
         if !edits.is_empty() && !self.observer.cancel.is_cancelled() {
@@ -168,19 +169,19 @@ impl Pass<'_> {
         }
     }
 
-    /// The latest version of a node, unless it is gone or has left `--node-filter` since the pass began.
+    /// The latest cached version of a Node; `None` if it was deleted or replaced, or left `--node-filter`, since the pass began.
     fn still_there(&self, node: &SeenNode) -> Option<SeenNode> {
         let now = self.context.nodes.get(&node.key)?;
         (now.uid == node.uid && self.context.node_filter.selects(&now)).then_some(now)
     }
 
-    /// Only those that are not Ready: for these, something might have been done.
+    /// Only Nodes that are not Ready count as held: the controller would never delete the others.
     fn held_as_foreign(&self, foreign: Vec<(SeenNode, String)>) -> Vec<HeldNode> {
         let not_ready = foreign.into_iter().filter(|(node, _)| plan::triage(node) == Triage::Ask);
         not_ready.map(|(node, why)| HeldNode { node, rail: "claim", why, told_as: None }).collect()
     }
 
-    /// Asks the rails about the nodes whose machine seems gone, and deletes those that pass and are gone indeed.
+    /// Checks the rails for the Nodes whose machine seems gone, and deletes those that pass and are proven gone.
     async fn delete_missing(&mut self, sorted: &Sorted, nodes: usize) -> Vec<HeldNode> {
         let now = self.context.clock.now();
         let mut held = Vec::new();
@@ -198,7 +199,7 @@ impl Pass<'_> {
             }
             match claim::judge(node, &self.context.machines) {
                 Ok(()) => going.push((node, plan::announced(node, &self.options.announcing_taints))),
-                // Nothing is wrong with a machine that belongs to nobody: no warning.
+                // A Node whose machine is in no cloud is normal (bare metal), so the event is no warning.
                 Err(never_found) => {
                     let told_as = Some(EventKind::Normal);
                     held.push(HeldNode { told_as, ..HeldNode::new(node, "claim", never_found.to_string()) });
@@ -206,7 +207,7 @@ impl Pass<'_> {
             }
         }
         if self.options.skip_deletion {
-            // Nothing is deleted, so neither the budget nor the breaker has anything to guard.
+            // Nothing is deleted, so neither the budget nor the breaker is needed.
             held.extend(going.into_iter().map(|(node, _)| skipped(node)));
             return held;
         }
@@ -246,7 +247,7 @@ impl Pass<'_> {
         self.context.metrics.node_deletion.breaker_open.set(self.brake.is_open().into());
     }
 
-    /// The budget first: it costs nothing, and bounds the direct reads that follow.
+    /// Checks the budget before the direct read: that costs no request, and limits the number of direct reads.
     async fn delete_if_gone(
         &mut self,
         node: &SeenNode,
@@ -262,7 +263,7 @@ impl Pass<'_> {
         }
         let seen = self.context.machines.seen_for(node);
         match self.observer.confirm(node, seen.as_ref()).await {
-            // It was there all along; the next pass sees what to do.
+            // The machine exists after all; the next pass handles it.
             Some(Evidence::Present(_)) => self.memory.grace.saw(node),
             Some(Evidence::Unknown(doubt)) => {
                 return Err((
@@ -278,7 +279,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Meanwhile it may have become Ready or got a provider ID, or another may have its name.
+    /// Whether the Node is unchanged since it was observed: it may have become Ready or got a provider ID, or another Node may have its
+    /// name.
     fn is_still(&self, node: &SeenNode) -> bool {
         let now = self.still_there(node);
         now.is_some_and(|now| plan::triage(&now) == Triage::Ask && now.provider_id == node.provider_id)
@@ -297,7 +299,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Tells each node once that it is held back, and by which rail, and shows the numbers.
+    /// Emits one event per Node and rail for held Nodes, and sets the metrics.
     fn tell(&mut self, held: Vec<HeldNode>, unclear: usize) {
         let count = |rail| held.iter().filter(|held| held.rail == rail).count();
         for rail in RAILS {
@@ -308,7 +310,7 @@ impl Pass<'_> {
         let before = std::mem::take(&mut self.memory.told);
         let mut told = 0;
         for HeldNode { node, rail, why, told_as } in held {
-            // Other clouds' nodes are no news: they are counted only.
+            // Nodes of other clouds are only counted.
             let Some(kind) = told_as else { continue };
             if before.get(node.uid.as_str()) != Some(&rail) {
                 if told == MOST_TOLD {

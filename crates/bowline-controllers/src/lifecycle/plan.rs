@@ -1,30 +1,29 @@
-//! What becomes of a node, from what the cluster and the cloud say of it. Pure.
+//! Decides what to do with a Node, from its state in the cluster and in the cloud. Pure.
 
 use bowline_cloud::{Doubt, ErrorClass, Evidence, NodeView, Power};
 use serde_json::Value;
 
 use super::taints;
 
-/// Nodes with this annotation set to `true` may be deleted when their machine is gone, whatever the deletion budget and
-/// the breaker say.
+/// A Node with this annotation set to `true` may be deleted when its machine is gone, regardless of the deletion budget and the breaker.
 pub const RELEASE_ANNOTATION: &str = "bowline.dev/allow-node-deletion";
 
-/// What a look at the node alone tells, before the cloud is asked.
+/// What follows from the Node alone, before the cloud is queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Triage {
-    /// Nothing is to be done.
+    /// There is nothing to do.
     Settled,
-    /// It is Ready, so its machine runs: the taints of a stopped machine go.
+    /// The Node is Ready, so its machine runs: the taints of a stopped machine are removed.
     Up,
-    /// It is not Ready, and the cloud may know why.
+    /// The Node is not Ready: the state of its machine is needed from the cloud.
     Ask,
 }
 
-/// Looks at a node. The cloud is never asked about a Ready one: it is not deleted, whatever the cloud says.
+/// Classifies a Node. A Ready Node is never [`Triage::Ask`], because it is never deleted.
 #[must_use]
 pub fn triage(node: &NodeView) -> Triage {
     if node.deleted_at.is_some() {
-        // Its deletion was asked for already; its finalizers decide when it goes.
+        // The deletion was already requested; the finalizers decide when the Node is removed.
         return Triage::Settled;
     }
     match node.ready {
@@ -34,14 +33,14 @@ pub fn triage(node: &NodeView) -> Triage {
     }
 }
 
-/// What the cloud said of a node's machine when it was asked for many at once.
+/// The state of a Node's machine according to a request for many Nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sight {
-    /// It is there.
+    /// The machine exists.
     There(Power),
-    /// It seems gone: a direct read must prove it.
+    /// The machine seems gone: a direct read must prove it.
     LooksGone,
-    /// The cloud did not say; nothing follows from that.
+    /// The cloud did not answer for it; nothing may be concluded.
     Unclear(Doubt),
 }
 
@@ -50,24 +49,24 @@ impl From<Evidence<Power>> for Sight {
         match evidence {
             Evidence::Present(power) => Self::There(power),
             Evidence::Absent(_) => Self::LooksGone,
-            // Not in the snapshot: no proof, but a reason to look.
+            // Missing in a list: no proof, but a reason for a direct read.
             Evidence::Unknown(doubt) if doubt.class == ErrorClass::NotFound => Self::LooksGone,
             Evidence::Unknown(doubt) => Self::Unclear(doubt),
         }
     }
 }
 
-/// What a node's taints shall say of its machine.
+/// The state of a machine that the taints of its Node have to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Machine {
-    /// It runs.
+    /// The machine runs.
     Up,
-    /// It is shut down.
+    /// The machine is shut down.
     Down,
 }
 
 impl Machine {
-    /// What follows from the cloud's word; nothing if the cloud cannot tell.
+    /// The state that follows from the power state of the cloud; `None` if the cloud does not report one.
     #[must_use]
     pub fn from_power(power: Power) -> Option<Self> {
         match power {
@@ -78,15 +77,15 @@ impl Machine {
     }
 }
 
-/// The edits that make a node's taints say what its machine is; none if they do.
+/// The JSON patch operations that make the taints of a Node match its machine; empty if they do already.
 ///
-/// The out-of-service taint is set only if `out_of_service` says so, and taken away only together with the shutdown
-/// taint: one that a person has set stays.
+/// The out-of-service taint is set only with `out_of_service`, and then removed together with the shutdown taint. One without a shutdown
+/// taint stays: an administrator has set it.
 #[must_use]
 pub fn edits(node: &NodeView, machine: Machine, out_of_service: bool) -> Vec<Value> {
     let (have, shutdown) = (&node.taints, taints::shutdown());
     match machine {
-        // It became Ready since the cloud was asked, so it runs.
+        // The Node became Ready after the cloud was queried, so its machine runs.
         Machine::Down if node.ready == Some(true) => Vec::new(),
         Machine::Down if out_of_service && !taints::has(have, &taints::out_of_service()) => {
             taints::add(have, &[shutdown, taints::out_of_service()])
@@ -99,7 +98,7 @@ pub fn edits(node: &NodeView, machine: Machine, out_of_service: bool) -> Vec<Val
     }
 }
 
-/// Whether the removal of a node was announced, by a taint with one of these keys or by a person: it does not count as
+/// Whether the removal of a Node was announced, by a taint with one of these keys or by [`RELEASE_ANNOTATION`]: it then does not count as
 /// lost.
 #[must_use]
 pub fn announced(node: &NodeView, announcing_taints: &[String]) -> bool {

@@ -1,7 +1,7 @@
-//! The taints of a stopped machine, and how a node's list of taints is edited. Pure.
+//! The taints of a stopped machine, and edits of the taint list of a Node. Pure.
 //!
-//! Edits are JSON patch operations on positions of the list that was seen, so they hold for exactly that version of the
-//! node. Other people's taints are not sent back: their fields, also those we do not know, stay as they are.
+//! Edits are JSON patch operations on indices of the observed list, so they are valid for exactly that version of the Node. Other taints
+//! are not sent back: their fields, including unknown ones, stay unchanged.
 
 use bowline_cloud::Taint;
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 /// The key of the taint of a node whose machine is shut down.
 pub const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
-/// The key of the taint that lets volumes and pods of a node go that will not come back soon.
+/// The key of the taint that makes Kubernetes delete the pods and detach the volumes of a Node that stays down.
 pub const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 
-/// The value of [`OUT_OF_SERVICE`] when a shutdown is the reason.
+/// The value of [`OUT_OF_SERVICE`] for a shutdown.
 const NODE_SHUTDOWN: &str = "nodeshutdown";
 
 /// `node.cloudprovider.kubernetes.io/shutdown:NoSchedule`.
@@ -27,19 +27,20 @@ pub fn out_of_service() -> Taint {
     Taint { key: OUT_OF_SERVICE.into(), value: Some(NODE_SHUTDOWN.into()), effect: "NoExecute".into() }
 }
 
-/// Whether both are the same taint, whatever their value.
+/// Whether both have the same key and effect. The value is ignored.
 #[must_use]
 pub fn same(one: &Taint, other: &Taint) -> bool {
     one.key == other.key && one.effect == other.effect
 }
 
-/// Whether a node has this taint, whatever its value.
+/// Whether the list has a taint with this key and effect. The value is ignored.
 #[must_use]
 pub fn has(taints: &[Taint], wanted: &Taint) -> bool {
     taints.iter().any(|taint| same(taint, wanted))
 }
 
-/// What makes `have` contain `wanted`: nothing if it does, else it replaces its namesakes of another value or is added.
+/// The operations that make `have` contain `wanted`; empty if it does already. A taint with the same key and effect but another value is
+/// replaced.
 #[must_use]
 pub fn add(have: &[Taint], wanted: &[Taint]) -> Vec<Value> {
     let mut operations = Vec::new();
@@ -60,14 +61,14 @@ pub fn add(have: &[Taint], wanted: &[Taint]) -> Vec<Value> {
     operations
 }
 
-/// What takes all those out of `have` that are `unwanted`: nothing if there is none.
+/// The operations that remove all `unwanted` taints from `have`; empty if there are none.
 #[must_use]
 pub fn remove(have: &[Taint], unwanted: impl Fn(&Taint) -> bool) -> Vec<Value> {
     let positions: Vec<_> = (0..).zip(have).filter(|(_, taint)| unwanted(taint)).map(|(at, _)| at).collect();
     if !positions.is_empty() && positions.len() == have.len() {
         return vec![json!({"op": "remove", "path": "/spec/taints"})];
     }
-    // From the end, so that no removal moves what is removed next.
+    // From the end, so that no removal shifts the index of a later one.
     positions.into_iter().rev().map(|at: usize| json!({"op": "remove", "path": path(at)})).collect()
 }
 

@@ -1,44 +1,44 @@
-//! A Node's addresses: the annotation `alpha.kubernetes.io/provided-node-ip`, and what it makes of the cloud's list. Pure.
+//! The addresses of a Node: the annotation `alpha.kubernetes.io/provided-node-ip`, and how it filters the list of the cloud. Pure.
 //!
-//! IP texts are read as Go's forgiving parser reads them (leading zeros are allowed and decimal), since that is how
-//! kubelet and other managers read the same annotation. The cloud's spelling is never changed.
+//! IP addresses are parsed as leniently as by Go (leading zeros are allowed and decimal), since kubelet and other managers parse the same
+//! annotation that way. The cloud's spelling is kept.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use bowline_cloud::{AddressKind, NodeAddress, NodeView};
 
-/// Kubelet writes the `--node-ip` it was given here: one IP, or two of different families.
+/// Kubelet writes its `--node-ip` into this annotation: one IP, or two of different families.
 pub const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 
 /// Why the addresses of a Node cannot be chosen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// The annotation cannot be read.
+    /// The annotation cannot be parsed.
     #[error(
         "annotation {PROVIDED_NODE_IP} is {value:?}, but must be one IP or two of different families as \"ip1,ip2\" \
          ({why}); check kubelet's --node-ip"
     )]
     Unreadable {
-        /// What the annotation says.
+        /// The value of the annotation.
         value: String,
         /// What is wrong with it.
         why: String,
     },
-    /// The annotation asks for an IP that the machine does not have.
+    /// The annotation has an IP that the machine does not have.
     #[error(
         "annotation {PROVIDED_NODE_IP} asks for {ip}, but the cloud gives this machine only [{found}]; \
          check kubelet's --node-ip and the machine's networks"
     )]
     NotOfThisMachine {
-        /// What is asked for.
+        /// The requested IP.
         ip: IpAddr,
-        /// The cloud's addresses.
+        /// The addresses from the cloud.
         found: String,
     },
 }
 
-/// Reads an IP as Go's forgiving parser does; an IPv4 address in IPv6 clothing is that IPv4 address.
+/// Parses an IP as leniently as Go does; an IPv4-mapped IPv6 address becomes that IPv4 address.
 #[must_use]
 pub fn parse_ip(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
@@ -58,7 +58,7 @@ fn octet(text: &str) -> Option<u8> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// Rust's parser refuses groups of more than four digits, so that leading zeros are taken off first.
+/// Rust's parser rejects groups of more than four digits, so leading zeros are removed first.
 fn parse_v6(text: &str) -> Option<IpAddr> {
     let group = |piece: &str| -> Option<String> {
         if piece.contains('.') {
@@ -71,11 +71,11 @@ fn parse_v6(text: &str) -> Option<IpAddr> {
     groups?.join(":").parse::<Ipv6Addr>().ok().map(IpAddr::V6)
 }
 
-/// Reads the annotation. Strict: nothing is trimmed, and two IPs must be one of each family and concrete.
+/// Parses the annotation. Strict: whitespace is not trimmed, and two IPs must be of different families and not unspecified.
 ///
 /// # Errors
 ///
-/// [`AddressError::Unreadable`].
+/// [`AddressError::Unreadable`] if the value is invalid.
 pub fn parse_provided_node_ip(value: &str) -> Result<Vec<IpAddr>, AddressError> {
     let unreadable = |why: String| AddressError::Unreadable { value: value.to_owned(), why };
     let parsed = |piece: &str| parse_ip(piece).ok_or_else(|| unreadable(format!("{piece:?} is no IP")));
@@ -93,12 +93,12 @@ pub fn parse_provided_node_ip(value: &str) -> Result<Vec<IpAddr>, AddressError> 
     }
 }
 
-/// The cloud's addresses as the annotation wants them: the IPs it names come first, in its order. Of each kind of
-/// address that one of them was found under, nothing else stays; the other kinds follow untouched.
+/// Filters the cloud's addresses by the annotation: its IPs come first, in its order. Other addresses of the same kinds as these IPs are
+/// dropped; addresses of other kinds follow unchanged.
 ///
 /// # Errors
 ///
-/// [`AddressError`] if the annotation cannot be read, or names an IP that the cloud does not.
+/// [`AddressError`] if the annotation cannot be parsed, or has an IP that the cloud does not report.
 pub fn select_addresses(value: &str, cloud: &[NodeAddress]) -> Result<Vec<NodeAddress>, AddressError> {
     let mut selected = Vec::with_capacity(cloud.len());
     let mut kinds = BTreeSet::new();
@@ -116,7 +116,7 @@ pub fn select_addresses(value: &str, cloud: &[NodeAddress]) -> Result<Vec<NodeAd
     Ok(selected)
 }
 
-/// Appends those addresses that are not there yet, as the same kind.
+/// Appends the addresses that the list does not have yet with the same kind.
 pub fn add_addresses(addresses: &mut Vec<NodeAddress>, more: impl IntoIterator<Item = NodeAddress>) {
     for address in more {
         if !addresses.contains(&address) {
@@ -125,12 +125,12 @@ pub fn add_addresses(addresses: &mut Vec<NodeAddress>, more: impl IntoIterator<I
     }
 }
 
-/// The addresses that have to be written on `node`; `None` if it has them already, in this order, or if the cloud gives
-/// none: "not known yet" never clears what is there.
+/// The addresses to write to `node`; `None` if it has them already, in this order, or if the cloud reports none: an unknown list never
+/// clears the present one.
 ///
 /// # Errors
 ///
-/// [`AddressError`] if the annotation is there and does not fit.
+/// [`AddressError`] if the Node has the annotation and it does not match the cloud's addresses.
 pub fn plan_addresses(
     node: &NodeView,
     cloud: &[NodeAddress],
@@ -139,7 +139,7 @@ pub fn plan_addresses(
         return Ok(None);
     }
     let mut wanted = cloud.to_vec();
-    // The order says which address is the primary one, so that lists are compared as they stand.
+    // The first address is the primary one, so the order of the lists matters.
     if !cloud.iter().any(|address| address.kind == AddressKind::Hostname) {
         let hostnames = node.addresses.iter().filter(|address| address.kind == AddressKind::Hostname);
         wanted.extend(hostnames.cloned());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_cloud::{Evidence, Instance, NodeView};
 
-/// The provider ID that a Node has, or will have.
+/// The provider ID that a Node has, or will get from the cloud.
 pub(super) fn id_of<'a>(node: &'a NodeView, found: &'a Evidence<Instance>) -> Option<&'a str> {
     let from_cloud = match found {
         Evidence::Present(instance) => Some(instance.provider_id.as_str()),
@@ -13,7 +13,7 @@ pub(super) fn id_of<'a>(node: &'a NodeView, found: &'a Evidence<Instance>) -> Op
     node.provider_id.as_deref().or(from_cloud).filter(|id| !id.is_empty())
 }
 
-/// The Nodes of each provider ID that more than one Node has.
+/// Provider IDs that more than one Node has, with the names of these Nodes.
 pub(super) fn shared_ids<'a>(
     nodes_and_ids: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> BTreeMap<&'a str, BTreeSet<&'a str>> {

@@ -1,4 +1,4 @@
-//! Writes what was planned for a Node, on exactly the Node it was planned for. Decides nothing.
+//! Writes what was planned for a Node, with a precondition on that Node. Decides nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use serde_json::json;
 use super::plan::Initialization;
 use super::progress::Progress;
 
-/// Writes the addresses, then all the rest with the taint. Each write is bound to the version before it, so that nobody's
-/// change in between is lost, and no Node is schedulable before its addresses stand.
+/// Writes the addresses, and then provider ID, labels and taints in one patch. Each write has the previous resource version as
+/// precondition, so no concurrent change is lost, and no Node becomes schedulable before its addresses are written.
 pub(super) async fn initialize(
     writer: &Writer,
     progress: &Progress,
@@ -24,7 +24,7 @@ pub(super) async fn initialize(
     if let Some(addresses) = &plan.addresses {
         let guard = Guard::ResourceVersion(version.clone());
         let written = write_addresses(writer, node, &guard, addresses).await?;
-        // An answer without a version leaves the old one, and the next write meets a conflict.
+        // Without a version in the response the old one is used, and the next write fails with a conflict.
         version = progress.noted(&node.key, written).unwrap_or(version);
     }
     let guard = Guard::ResourceVersion(version);
@@ -34,8 +34,8 @@ pub(super) async fn initialize(
     Ok(())
 }
 
-/// Writes the list of addresses. A merge patch replaces a list whole, where a strategic one would merge by kind although
-/// kinds repeat.
+/// Writes the list of addresses. A merge patch replaces the whole list; a strategic merge patch would merge by kind, although several
+/// addresses can have the same kind.
 pub(super) async fn write_addresses(
     writer: &Writer,
     node: &Object<Arc<NodeView>>,
@@ -46,7 +46,7 @@ pub(super) async fn write_addresses(
     writer.patch_status::<Node>(None, &node.view.name, guard, change).await
 }
 
-/// Writes labels, whatever else changed meanwhile.
+/// Writes labels, with only the UID as precondition.
 pub(super) async fn write_labels(
     writer: &Writer,
     node: &Object<Arc<NodeView>>,

@@ -1,4 +1,4 @@
-//! The loop that initialises Nodes: gathers those that wait, asks the cloud once for all of them, writes each.
+//! The loop that initializes Nodes: collects those that wait, looks all of them up in one call, writes each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,40 +22,40 @@ use super::plan::{Initialization, NotYet, is_uninitialized, plan_initialization,
 use super::{KnownNode, Work, execute};
 use crate::rails::pause;
 
-/// The reason of the event about a Node that could not be initialised.
+/// The reason of the event about a Node that could not be initialized.
 const FAILED: &str = "CloudNodeInitializationFailed";
 
-/// How many batches may be written while the next one is gathered: a batch that is slow to write delays no new Node.
+/// How many batches are processed concurrently: a batch that is slow to write does not delay new Nodes.
 const BATCHES: usize = 4;
 
-/// Somebody else wrote the Node: the informer will have it in a moment. Each try is another question to the cloud, so that
-/// they do not follow each other faster than this.
+/// The delay after a conflict: another client wrote the Node, and the informer receives that soon. Each attempt costs a lookup, so attempts
+/// are at least this far apart.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
-/// The informer has not seen our own write yet. Its next change brings the key back sooner than this.
+/// The delay while the informer has not received our own write yet. Its next event enqueues the key earlier.
 const AFTER_LATE_PICTURE: Duration = Duration::from_secs(1);
 
 type Queue = KeyedQueue<ObjectKey>;
 
-/// What to do for one key.
+/// The next step for one key.
 enum Step {
     Nothing,
-    /// A person paused all changes.
+    /// An administrator paused all changes.
     Paused,
-    /// The informer is behind our own write.
+    /// The informer has not received our own write yet.
     Wait,
     Relabel(Arc<KnownNode>, BTreeMap<String, String>),
     LookUp(Arc<KnownNode>),
 }
 
-/// What to write for one key, all questions asked.
+/// The write for one key, after the lookup.
 enum Write {
     Labels(Arc<KnownNode>, BTreeMap<String, String>),
     Initialization(Arc<KnownNode>, Evidence<Instance>),
 }
 
 impl Work {
-    /// Works on the queue until `cancel`; then what had begun is finished.
+    /// Processes the queue until `cancel`, and then finishes the writes that have begun.
     pub(super) async fn initialize_all(&self, queue: &Queue, cancel: &CancellationToken) {
         let turn = Mutex::new(Pace::default());
         join_all((0..BATCHES).map(|_| self.work_through(queue, &turn, cancel))).await;
@@ -64,15 +64,15 @@ impl Work {
     async fn work_through(&self, queue: &Queue, turn: &Mutex<Pace>, cancel: &CancellationToken) {
         while let Some(batch) = self.next_batch(queue, turn, cancel).await {
             let at_once = self.options.concurrent_syncs.max(1);
-            // A future of a write has 2.5 kB: they are made when it is their turn, not for the whole batch at once.
+            // The future of a write takes 2.5 kB, so futures are created when they run, not for the whole batch at once.
             let writes =
                 futures::stream::iter(batch).map(|(ticket, write)| self.write(ticket, write, cancel));
             writes.buffer_unordered(at_once).for_each(|()| async {}).await;
         }
     }
 
-    /// The next batch, its look-up done; `None` when it is time to stop. Only one is gathered at a time: two would share
-    /// a burst between them and ask twice.
+    /// The next batch with its lookup done; `None` after cancellation. Only one batch is collected at a time: two would share one burst and
+    /// need two lookups.
     async fn next_batch(
         &self,
         queue: &Queue,
@@ -125,7 +125,7 @@ impl Work {
             return batch;
         }
         let answers = self.observe(&nodes).await;
-        // Noted before the write: a Node that loses the race for its provider ID is known as ours all the same.
+        // Recorded before the write: even if another client sets the provider ID first, the Node is known to be ours.
         nodes.iter().zip(&answers).for_each(|(node, found)| self.saw(node, found));
         self.warn_of_duplicates(&nodes, &answers);
         let found = nodes.into_iter().zip(answers).map(|(node, found)| Write::Initialization(node, found));
@@ -133,8 +133,8 @@ impl Work {
         batch
     }
 
-    /// Two Nodes of one machine fight over its addresses and its life. Which one is wrong only a person can say, so that
-    /// both are kept and initialised.
+    /// Warns about Nodes with the same provider ID: their addresses conflict, and deletion of one machine affects both. Only an
+    /// administrator can decide which Node is wrong, so both are kept and initialized.
     fn warn_of_duplicates(&self, nodes: &[Arc<KnownNode>], answers: &[Evidence<Instance>]) {
         let everything = self.context.nodes.snapshot();
         let known = everything.objects().iter().map(|node| (&*node.view, node.view.provider_id.as_deref()));
@@ -158,7 +158,7 @@ impl Work {
     fn first_step(&self, key: &ObjectKey) -> Step {
         let Some(node) = self.context.nodes.get(key) else { return Step::Nothing };
         if !self.is_claimed(&node.view) {
-            // What was remembered of its failures is no news of a Node that is not ours, or not any more.
+            // Drop the recorded failures: the Node is not ours, or no longer ours.
             self.progress.forget(key);
             return Step::Nothing;
         }
@@ -177,7 +177,7 @@ impl Work {
         self.progress.forget(key);
         match plan_stable_labels(&node.view) {
             labels if labels.is_empty() => Step::Nothing,
-            // The next refresh asks the cloud about it, and sets them then.
+            // The next refresh looks the Node up and sets the labels then.
             _labels if !self.is_known_as_ours(&node.view) => Step::Nothing,
             _labels if paused.is_some() => Step::Paused,
             labels => Step::Relabel(node, labels),
@@ -204,7 +204,7 @@ impl Work {
         ticket.finish(outcome);
     }
 
-    /// Plans on the Node as it is now, which may have changed while the cloud was asked.
+    /// Plans with the current Node, which may have changed during the lookup.
     async fn initialize(&self, asked: &KnownNode, found: &Evidence<Instance>) -> Outcome {
         let now = self.context.nodes.get(&asked.key).filter(|now| now.uid == asked.uid);
         let Some(node) = now.filter(|now| is_uninitialized(&now.view) && self.is_selected(&now.view)) else {
@@ -242,7 +242,7 @@ impl Work {
     fn not_yet(&self, node: &KnownNode, why: &NotYet) -> Outcome {
         self.failed(node, why.as_str(), &why.to_string());
         match why {
-            // The cloud does not know us, and the fence is closed until it does: no reason for an ever longer pause.
+            // The cloud rejects our credentials, and the fence stays closed until that changes, so the delay stays constant.
             NotYet::Unknown(doubt)
                 if doubt.class == ErrorClass::Unauthenticated && self.context.fence.check().is_err() =>
             {
@@ -267,11 +267,11 @@ impl Work {
     }
 }
 
-/// What becomes of the key after a write that did not happen.
+/// The queue outcome after a failed write.
 fn not_written(node: &KnownNode, error: &WriteError) -> Outcome {
     info!(node = %node.view.name, %error, "not written, will be tried again");
     match error.class() {
-        // Gone, or another Node has the name: the informer tells.
+        // The Node was deleted, or replaced by another of this name: the informer reports it.
         WriteClass::NotFound => Outcome::Done,
         WriteClass::Conflict => Outcome::RetryAfter(AFTER_CONFLICT),
         WriteClass::Fenced => Outcome::RetryAfter(pause::LOOK_AGAIN),
@@ -279,7 +279,7 @@ fn not_written(node: &KnownNode, error: &WriteError) -> Outcome {
     }
 }
 
-/// Clocks of different machines may disagree: a Node from the future has not waited.
+/// Clocks of different machines may differ: a creation time in the future counts as zero.
 fn seconds_since(node: &NodeView, now: Timestamp) -> f64 {
     node.created_at.map_or(0.0, |created| now.duration_since(created).as_secs_f64().max(0.0))
 }

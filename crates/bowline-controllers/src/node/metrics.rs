@@ -1,4 +1,4 @@
-//! The node controller's metrics beyond upstream's: initialisations that fail are invisible there.
+//! Metrics of the node controller in addition to upstream's, which has none for failed initializations.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -6,10 +6,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// Shows Nodes that could not be initialised. Cloning shares them.
+/// Metrics of Nodes that could not be initialized. Clones share the values.
 #[derive(Debug, Clone, Default)]
 pub struct NodeMetrics {
-    /// How many nodes wait to be initialised after a failed try.
+    /// How many Nodes wait to be initialized after a failed attempt.
     pub failing: Gauge,
     failures: Family<FailureLabels, Counter>,
 }
@@ -20,7 +20,7 @@ struct FailureLabels {
 }
 
 impl NodeMetrics {
-    /// Adds the metrics to a registry.
+    /// Registers the metrics.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "bowline_node_initialization_failures",
@@ -34,7 +34,7 @@ impl NodeMetrics {
         );
     }
 
-    /// Counts a failed try.
+    /// Counts a failed attempt.
     pub fn failed(&self, reason: &'static str) {
         self.failures.get_or_create(&FailureLabels { reason }).inc();
     }

@@ -1,9 +1,9 @@
-//! When the cloud is asked about Nodes that wait to be initialised. Pure: time is handed in.
+//! Decides when Nodes that wait to be initialized are looked up. Pure: the caller passes the time.
 //!
-//! A look-up costs the same for one Node and for many, and Nodes join in bursts. The first is looked up at once; as long as more keep
-//! coming, they are gathered until none came for a while, which is longer the longer the burst lasts. Nobody waits longer than a
-//! limit, so that a burst costs a look-up for every few seconds of it, and not one for every Node. One that was looked up and is asked
-//! about again, because it was not found or could not be written, has its own pauses, and is neither kept waiting nor a part of it.
+//! A lookup costs the same for one Node and for many, and Nodes join in bursts. The first Node is looked up at once. While more arrive,
+//! they are collected until none has arrived for some time; this time grows with the length of the burst. No Node waits longer than a fixed
+//! limit, so a burst costs one lookup every few seconds, not one per Node. A Node that was looked up already and is retried, because it was
+//! not found or could not be written, has its own back-off: it does not wait on its own, and never extends the wait of others.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,33 +11,33 @@ use std::time::Duration;
 use bowline_kube::informer::ObjectKey;
 use tokio::time::Instant;
 
-/// How long no further Node must have come before the second look-up of a burst, the third, and so on. The first of them are shorter
-/// than the service controller waits for the last of a burst (a second): what it waits for is there when it goes on.
+/// How long no further Node may arrive before the second lookup of a burst, the third, and so on. The first ones are shorter than the
+/// service controller waits for the end of a burst (one second), so the Nodes are initialized when it continues.
 const LULLS: [Duration; 3] = [Duration::from_millis(500), Duration::from_millis(500), Duration::from_secs(2)];
 
-/// The same for all that follow.
+/// The same for all later lookups.
 const LONGEST_LULL: Duration = Duration::from_secs(4);
 
-/// Nobody waits longer for others.
+/// The maximum time that a Node waits for others.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// A burst is over when nothing was looked up for this long.
+/// A burst ends when nothing was looked up for this long.
 const BURST_ENDS: Duration = Duration::from_secs(10);
 
-/// Who waits, and how the burst went so far. Bounded by the Nodes of a burst.
+/// The waiting Nodes and the state of the burst. The number of Nodes in a burst bounds its size.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     waiting: BTreeSet<ObjectKey>,
-    /// Since when the first of them waits, and when they are looked up.
+    /// When the first of them began to wait, and when they are looked up.
     due: Option<(Instant, Instant)>,
-    /// How many look-ups the burst has had, when the last was, and of whom.
+    /// The number of lookups in the burst, the time of the last one, and the Nodes that were looked up.
     looks: usize,
     last_look: Option<Instant>,
     looked_up: BTreeSet<ObjectKey>,
 }
 
 impl Pace {
-    /// Whether these are looked up now, or after how long they should be asked about again.
+    /// `Ok` if these Nodes are looked up now; otherwise how long to wait before the next call.
     pub(super) fn judge<'a>(
         &mut self,
         keys: impl IntoIterator<Item = &'a ObjectKey>,
@@ -73,7 +73,7 @@ impl Pace {
         Ok(())
     }
 
-    /// None for the first look-up of a burst.
+    /// How long no further Node may arrive before the next lookup; `None` for the first lookup of a burst.
     fn lull(&self) -> Option<Duration> {
         let place = self.looks.checked_sub(1)?;
         Some(LULLS.get(place).copied().unwrap_or(LONGEST_LULL))

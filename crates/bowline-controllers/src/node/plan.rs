@@ -1,6 +1,6 @@
-//! What initialising a Node means: which fields to write, from the Node and from what the cloud says about it. Pure.
+//! Plans the initialization of a Node: which fields to write, from the Node and the answer of the cloud. Pure.
 //!
-//! It never plans a deletion: a Node without a machine stays as it is, and is the lifecycle controller's affair.
+//! Never plans a deletion: a Node without a machine stays unchanged, and the lifecycle controller handles it.
 
 use std::collections::BTreeMap;
 
@@ -9,46 +9,46 @@ use serde_json::{Value, json};
 
 use super::addresses::{AddressError, PROVIDED_NODE_IP, plan_addresses};
 
-/// The key of the taint that kubelet registers with: nothing is scheduled until it goes.
+/// The key of the taint with which kubelet registers. No pod is scheduled until the taint is removed.
 pub const UNINITIALIZED_TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
 const TYPE: [&str; 2] = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
 const ZONE: [&str; 2] = ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"];
 const REGION: [&str; 2] = ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"];
 
-/// All that has to be written so that a Node is initialised.
+/// All writes that initialize a Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Initialization {
     /// The provider ID, if the Node has none.
     pub provider_id: Option<String>,
     /// Labels to set: only those that differ.
     pub labels: BTreeMap<String, String>,
-    /// The addresses to write before anything else; `None` if they stand already.
+    /// The addresses to write first; `None` if the Node has them already.
     pub addresses: Option<Vec<NodeAddress>>,
-    /// Where in the list of taints those stand that go.
+    /// The indices in the taint list of the taints to remove.
     pub taints: Vec<usize>,
-    /// What was left out, for the log.
+    /// What was skipped, for the log.
     pub remarks: Vec<String>,
 }
 
-/// Why a Node cannot be initialised now. Its taint stays.
+/// Why a Node cannot be initialized now. It keeps its taint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotYet {
-    /// The cloud cannot say.
+    /// The cloud could not answer for the machine.
     #[error("the cloud cannot tell about this machine: {0}")]
     Unknown(Doubt),
-    /// The cloud has no such machine (yet).
+    /// The cloud has no such machine, or not yet.
     #[error(
         "the cloud has no machine for this node: {0}; check the node's name and provider ID, and the project"
     )]
     NoMachine(String),
-    /// Nobody knows the provider ID.
+    /// Neither the Node nor the cloud has a provider ID.
     #[error("the cloud gives no provider ID for this machine, and the node has none either")]
     NoProviderId,
-    /// A schedulable node without an address would be of no use.
+    /// The cloud reports no address, and the Node's own addresses do not suffice.
     #[error("the cloud does not know an address of this machine yet, and kubelet's alone will not do")]
     NoAddresses,
-    /// The annotation with the node's IP does not fit.
+    /// The annotation with the Node's IP does not match.
     #[error(transparent)]
     Address(#[from] AddressError),
 }
@@ -67,13 +67,13 @@ impl NotYet {
     }
 }
 
-/// Whether a Node waits to be initialised.
+/// Whether a Node waits to be initialized.
 #[must_use]
 pub fn is_uninitialized(node: &NodeView) -> bool {
     node.taints.iter().any(|taint| taint.key == UNINITIALIZED_TAINT)
 }
 
-/// Plans the initialisation of a tainted Node.
+/// Plans the initialization of a tainted Node.
 ///
 /// # Errors
 ///
@@ -110,25 +110,24 @@ fn missing_provider_id(node: &NodeView, instance: &Instance) -> Result<Option<St
     }
 }
 
-/// Whether a Node may do with the addresses that kubelet gave it: it has an IP, and none that the cloud has to confirm.
+/// Whether the addresses from kubelet suffice: the Node has an IP, and no annotation that the cloud has to confirm.
 fn can_do_without(node: &NodeView) -> bool {
     let is_ip =
         |address: &NodeAddress| matches!(address.kind, AddressKind::InternalIP | AddressKind::ExternalIP);
     node.addresses.iter().any(is_ip) && !node.annotations.contains_key(PROVIDED_NODE_IP)
 }
 
-/// What becomes of an additional label of the cloud that a Node has with another value.
+/// What to do with an additional label of the cloud for which the Node has another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Differing {
-    /// The Node keeps its value: somebody may have set it.
+    /// The Node keeps its value: a user may have set it.
     Kept,
-    /// The Node gets the cloud's value: an administrator asked for it (`--reconcile-node-labels`).
+    /// The Node gets the cloud's value: an administrator enabled `--reconcile-node-labels`.
     Replaced,
 }
 
-/// The labels that a machine gives its Node and that differ there, and what was left out. Type, zone and region are
-/// overwritten; of further labels those in Kubernetes' own domains are skipped, and those that the Node has with another
-/// value are kept or replaced.
+/// The labels from the machine that differ on the Node, and remarks about skipped ones. Type, zone and region are overwritten. Additional
+/// labels in the domains of Kubernetes are skipped; those that the Node has with another value are kept or replaced.
 #[must_use]
 pub fn plan_labels(
     node: &NodeView,
@@ -160,7 +159,7 @@ pub fn plan_labels(
     (labels, remarks)
 }
 
-/// Whether a label's domain is, or lies under, `kubernetes.io` or `k8s.io`.
+/// Whether the domain of a label is `kubernetes.io` or `k8s.io`, or a subdomain of one.
 fn is_reserved(key: &str) -> bool {
     let Some((domain, _name)) = key.split_once('/') else { return false };
     ["kubernetes.io", "k8s.io"].iter().any(|reserved| {
@@ -168,7 +167,7 @@ fn is_reserved(key: &str) -> bool {
     })
 }
 
-/// The stable labels that do not say what their beta ones say: those are the source, as they always were.
+/// The stable labels that differ from their beta labels. The beta labels are the source, as in upstream.
 #[must_use]
 pub fn plan_stable_labels(node: &NodeView) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
@@ -183,8 +182,8 @@ pub fn plan_stable_labels(node: &NodeView) -> BTreeMap<String, String> {
 }
 
 impl Initialization {
-    /// The operations on the Node itself: provider ID, labels, and last the taints. Not a list of taints that replaces
-    /// the present one, since a [`NodeView`] does not hold all that a taint may say (when it was added).
+    /// The JSON patch operations on the Node: provider ID, labels, and finally the taints. Taints are removed by index and not replaced as
+    /// a list, since [`NodeView`] does not have all fields of a taint (`timeAdded`).
     #[must_use]
     pub fn operations(&self, node: &NodeView) -> Vec<Value> {
         let mut operations = Vec::new();
@@ -192,7 +191,7 @@ impl Initialization {
             operations.push(json!({"op": "add", "path": "/spec/providerID", "value": id}));
         }
         if node.labels.is_empty() && !self.labels.is_empty() {
-            // There is no map yet to which single labels could be added.
+            // The Node has no label map yet to which single labels could be added.
             operations.push(json!({"op": "add", "path": "/metadata/labels", "value": self.labels}));
         } else {
             operations.extend(self.labels.iter().map(|(key, value)| {
@@ -200,7 +199,7 @@ impl Initialization {
                 json!({"op": "add", "path": format!("/metadata/labels/{key}"), "value": value})
             }));
         }
-        // From the end, so that the places of those before stay what they are.
+        // From the end, so that the indices of earlier taints stay valid.
         for at in self.taints.iter().rev() {
             let key = format!("/spec/taints/{at}/key");
             operations.push(json!({"op": "test", "path": key, "value": UNINITIALIZED_TAINT}));

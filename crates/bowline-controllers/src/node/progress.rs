@@ -1,4 +1,4 @@
-//! What is remembered about Nodes between two tries. Bounded by the Nodes there are: a deleted one is forgotten.
+//! State about Nodes between two attempts. Bounded by the number of Nodes: a deleted Node is dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,11 +9,11 @@ use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 
-/// How long an informer may be behind our own write. After that its picture counts, whatever its versions say: a restored
-/// cluster counts from an earlier one.
+/// How long the informer may lag behind our own write. After that its cache is used whatever its resource versions: a restored cluster
+/// counts from an earlier one.
 const LATEST: Duration = Duration::from_secs(30);
 
-/// Who failed, and which versions we wrote that the informer may not have seen yet.
+/// The Nodes that failed, and the versions that we wrote and the informer may not have received yet.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     known: Mutex<Known>,
@@ -24,18 +24,18 @@ pub(super) struct Progress {
 struct Known {
     written: BTreeMap<ObjectKey, (u64, Instant)>,
     failing: BTreeSet<ObjectKey>,
-    /// Who was told that all changes are paused.
+    /// Nodes for which the pause was already reported.
     paused: BTreeSet<ObjectKey>,
 }
 
 impl Progress {
-    /// Shows how many fail in `failing`.
+    /// Exports the number of failing Nodes in `failing`.
     pub(super) fn new(failing: Gauge) -> Self {
         Self { known: Mutex::default(), failing }
     }
 
-    /// Remembers the version of the Node that we made, and answers it. Versions that are no numbers are not compared:
-    /// then a late informer costs a conflict, no more.
+    /// Records the resource version of our write, and returns it. Versions that are no numbers are not compared: a lagging informer then
+    /// only costs a conflict.
     pub(super) fn noted(&self, key: &ObjectKey, written: Written) -> Option<String> {
         let Written::Changed { resource_version: Some(version) } = written else { return None };
         if let Ok(number) = version.parse() {
@@ -44,14 +44,14 @@ impl Progress {
         Some(version)
     }
 
-    /// Whether `version` is older than what we wrote: the picture is late, and nothing may be decided on it.
+    /// Whether `version` is older than our last write: the informer lags, and nothing may be decided on its cache.
     pub(super) fn is_late(&self, key: &ObjectKey, version: &str) -> bool {
         let written = self.lock().written.get(key).copied();
         let seen = version.parse::<u64>().ok();
         written.zip(seen).is_some_and(|((written, at), seen)| seen < written && at.elapsed() < LATEST)
     }
 
-    /// Notes that a Node waits for the end of a pause; whether that is new.
+    /// Records that a Node waits for the end of a pause. Returns whether that is new.
     pub(super) fn pauses(&self, key: &ObjectKey) -> bool {
         self.lock().paused.insert(key.clone())
     }
@@ -68,7 +68,7 @@ impl Progress {
         self.show(&known);
     }
 
-    /// The Node is gone, or initialised for all to see.
+    /// Drops the state of a Node that is deleted, not claimed, or initialized according to the informer.
     pub(super) fn forget(&self, key: &ObjectKey) {
         let mut known = self.lock();
         known.failing.remove(key);

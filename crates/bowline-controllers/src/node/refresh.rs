@@ -1,6 +1,6 @@
-//! The loop that keeps the addresses of initialised Nodes right: every few minutes, one look-up for all of them.
+//! The loop that keeps the addresses of initialized Nodes up to date: every few minutes, one lookup for all of them.
 //!
-//! It writes what differs and nothing else. Nodes about which the cloud cannot say anything keep what they have.
+//! Writes only what differs. Nodes for which the cloud gives no answer stay unchanged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use super::{KnownNode, Work, execute};
 /// The reason of the event about addresses that could not be chosen or written.
 const NOT_UPDATED: &str = "NodeAddressesNotUpdated";
 
-/// A pass in which a write failed is repeated after this, not after the whole period.
+/// A pass in which a write failed is repeated after this time, or after the period if that is shorter.
 const REPEAT_AFTER: Duration = Duration::from_secs(60);
 
 impl Work {
-    /// A pass at once, and again after each pause, until `cancel`.
+    /// Runs a pass at once and after each period, until `cancel`.
     pub(super) async fn refresh_forever(&self, cancel: &CancellationToken) {
         loop {
             let all_written = self.refresh(cancel).await;
@@ -34,7 +34,7 @@ impl Work {
         }
     }
 
-    /// One pass; whether every write that was needed went well.
+    /// One pass. Returns whether every necessary write succeeded.
     async fn refresh(&self, cancel: &CancellationToken) -> bool {
         let everything = self.context.nodes.snapshot();
         let ours = |node: &&Arc<KnownNode>| !is_uninitialized(&node.view) && self.is_claimed(&node.view);
@@ -109,9 +109,9 @@ impl Work {
     fn went_well(&self, node: &KnownNode, written: Result<Written, WriteError>) -> bool {
         match written {
             Ok(_written) => true,
-            // Gone, or replaced by another that the next pass sees.
+            // The Node was deleted, or replaced by another one that the next pass handles.
             Err(error) if error.class() == WriteClass::NotFound => true,
-            // Nobody needs to be told: the fence opens again, or this process is about to end.
+            // No event: the fence opens again, or this process is about to end.
             Err(error) if error.class() == WriteClass::Fenced => false,
             Err(error) => {
                 self.warn_about(&node.view, NOT_UPDATED, &error.to_string());

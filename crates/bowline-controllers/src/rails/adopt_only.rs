@@ -1,8 +1,8 @@
-//! Adopt-only, the rail of a migration (`--adopt-only`): while it stands, no load balancer and no address is made, taken away
-//! or exchanged for any Service, whatever anybody wants. What is there is adopted: tags, members, annotations.
+//! Adopt-only mode for migrations (`--adopt-only`): no load balancer and no address is created, deleted or exchanged for any Service,
+//! whatever the plan says. Existing load balancers are adopted: tags, members, annotations.
 //!
-//! A cluster that is handed over has all its load balancers. A plan that makes one has not found what is there; one that
-//! deletes may have found somebody else's. Pure: who asks tells people what was held.
+//! A cluster under migration already has all its load balancers. A plan that creates one has failed to find the existing one; a plan that
+//! deletes one may have matched a foreign one. Pure: the caller reports what was held back.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use bowline_cloud::{LoadBalancerStatus, StepFacts};
 
 use crate::service::patch::same_status;
 
-/// What was held back.
+/// Why a change was held back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAdopted {
     what: String,
 }
 
 impl NotAdopted {
-    /// A removal: it waits, whatever it would take.
+    /// The removal of a load balancer. It is always held back, whatever it would delete.
     #[must_use]
     pub fn removal() -> Self {
         Self { what: "its load balancer would be removed".to_owned() }
@@ -31,11 +31,11 @@ impl fmt::Display for NotAdopted {
     }
 }
 
-/// Whether steps may be performed for a Service that shows `shown`, and will show `outlook` as far as that is known.
+/// Checks the steps of a plan for a Service whose status is `shown`. `outlook` is the status after the plan; `None` if it is not known.
 ///
 /// # Errors
 ///
-/// [`NotAdopted`] if one of them makes, takes away or exchanges what users reach.
+/// [`NotAdopted`] if a step creates, deletes or moves something that clients reach, or if the address would change.
 pub fn judge<'a>(
     steps: impl IntoIterator<Item = (&'a StepFacts, &'a str)>,
     shown: &LoadBalancerStatus,
@@ -59,13 +59,13 @@ pub fn judge<'a>(
     }
 }
 
-/// Whether a Service that shows an address would show another one.
+/// Whether a Service that has an address in its status would get a different one.
 #[must_use]
 pub fn changes_address(shown: &LoadBalancerStatus, outlook: &LoadBalancerStatus) -> bool {
     !shown.ingress.is_empty() && !same_status(shown, outlook)
 }
 
-/// The addresses of a status, for people.
+/// The addresses of a status, as text for messages.
 #[must_use]
 pub fn words(status: &LoadBalancerStatus) -> String {
     let one = |ingress: &bowline_cloud::Ingress| match (&ingress.ip, &ingress.hostname) {

@@ -1,8 +1,8 @@
-//! SR-4, claim before control: only nodes of this cloud are ever tainted, labelled or deleted. Bare-metal, edge and other
-//! clouds' nodes are left alone, whatever anybody says about their machines.
+//! SR-4, claim before control: only Nodes of this cloud are ever tainted, labelled or deleted. Bare-metal and edge Nodes and Nodes of other
+//! clouds are left alone, whatever the cloud reports about their machines.
 //!
-//! A cloud claims every Node that has no provider ID yet, since it may turn out to be its own. Such a Node is ours only once the
-//! cloud has shown a machine for it: that the cloud does not know the system UUID of a physical machine proves nothing.
+//! A cloud claims every Node without provider ID, because it may turn out to be its own. Such a Node counts as this cloud's only after the
+//! cloud has returned a machine for it: that the cloud does not know the system UUID of a physical machine proves nothing.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use bowline_cloud::{Claim, Instances, NodeView};
 use super::node_filter::NodeFilter;
 use super::seen_machines::SeenMachines;
 
-/// Why a Node that the cloud claims is left alone all the same.
+/// A Node without provider ID for which no machine was ever found: it is left alone although the cloud claims it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeverFound;
 
@@ -24,27 +24,27 @@ impl fmt::Display for NeverFound {
     }
 }
 
-/// Whether a Node that the cloud claims is known to be one of its own: by its provider ID, or because its machine was seen.
+/// Checks that a Node that the cloud claims is known to be its own: by its provider ID, or because its machine was observed.
 ///
 /// # Errors
 ///
-/// [`NeverFound`] if not: it must not be tainted, labelled or deleted.
+/// [`NeverFound`] if it is not known: the Node must not be tainted, labelled or deleted.
 pub fn judge(node: &NodeView, machines: &SeenMachines) -> Result<(), NeverFound> {
     let is_ours = node.provider_id.is_some() || machines.seen_for(node).is_some();
     if is_ours { Ok(()) } else { Err(NeverFound) }
 }
 
-/// Nodes, told apart by whose they are.
+/// Nodes, divided by whether this manager handles them.
 #[derive(Debug)]
 pub struct Claimed<N> {
-    /// This cloud's: they may be acted on.
+    /// Nodes of this cloud: controllers may act on them.
     pub ours: Vec<N>,
-    /// Somebody else's, each with the reason: they may not.
+    /// Other Nodes, each with the reason. Controllers must not act on them.
     pub foreign: Vec<(N, String)>,
 }
 
-/// Whether a Node is this manager's to handle: selected by `--node-filter`, and claimed by the cloud. Every controller asks here,
-/// so that none handles a Node that another leaves alone.
+/// Whether this manager handles a Node: `--node-filter` selects it, and the cloud claims it. All controllers that ask the cloud for claims
+/// use this function, so they agree about each Node. The others (IPAM, and routes on a cloud without instances) use only the filter.
 #[must_use]
 pub fn whose(filter: &NodeFilter, instances: &dyn Instances, node: &NodeView) -> Claim {
     match filter.selects(node) {
@@ -53,7 +53,7 @@ pub fn whose(filter: &NodeFilter, instances: &dyn Instances, node: &NodeView) ->
     }
 }
 
-/// Asks of every node whether it is this manager's ([`whose`]).
+/// Divides nodes by [`whose`].
 pub fn claimed<N>(
     filter: &NodeFilter,
     instances: &dyn Instances,

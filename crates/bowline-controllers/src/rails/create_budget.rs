@@ -1,9 +1,9 @@
-//! Safety rail SR-10: nothing is created over and over. Pure: time is handed in.
+//! Safety rail SR-10: limits how often the same object is created. Pure: the caller passes the time.
 //!
-//! A create that keeps being planned although it succeeded means that its result is not found again: each one would leave
-//! an object behind until the quota is gone. What counts is one object (kind and name), so that a Service with a hundred
-//! ports gets its hundred listeners. What we took away again ourselves was found: it does not count any more once somebody wishes
-//! for something else. As long as the wish is the same it does, or what breaks each time would be made each time.
+//! If a create is planned repeatedly although it succeeded, its result is not found again, and each create would leave an orphan until the
+//! quota is exhausted. The limit applies to one object (kind and name), so a Service with a hundred ports gets its hundred listeners. An
+//! object that we deleted ourselves was found, so it stops counting once the desired state changes. While the desired state is the same it
+//! still counts; otherwise an object that breaks each time would be created each time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use tokio::time::Instant;
 /// How often one object may be created within a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreateLimit {
-    /// Creates that succeeded.
+    /// The number of creates that succeeded.
     pub created: usize,
-    /// Creates of which we do not know whether they did. More, because a cloud that is down for some minutes fails
-    /// them all, and because the name is looked up before each of them.
+    /// The number of creates with an unknown result. Higher than `created`, because a cloud that is down for some minutes fails all of
+    /// them, and because the name is looked up before each of them.
     pub unclear: usize,
-    /// The window.
+    /// The window in which creates are counted.
     pub within: Duration,
 }
 
@@ -33,17 +33,17 @@ impl Default for CreateLimit {
 enum Came {
     True,
     Unclear,
-    /// It came, and was taken away again.
+    /// The object was created, and deleted again by us.
     Removed,
 }
 
-/// The creates of one Service. Holds at most the window's, so it is bounded by the limit for each object.
+/// The creates of one Service. Keeps only those of the window, so its size is bounded by the limit for each object.
 #[derive(Debug, Clone, Default)]
 pub struct CreateBudget {
     creates: BTreeMap<(&'static str, String), Vec<(Instant, Came)>>,
 }
 
-/// A create that must not be made yet.
+/// A create that is not allowed yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{kind} {target} was created {times} times within {within:?} and is not found again; no more until {wait:?} from now"
@@ -51,22 +51,22 @@ pub struct CreateBudget {
 pub struct Exhausted {
     /// The kind of object.
     pub kind: &'static str,
-    /// Which one.
+    /// The name of the object.
     pub target: String,
-    /// How often it was created.
+    /// How often it was created within the window.
     pub times: usize,
-    /// In which window.
+    /// The window.
     pub within: Duration,
-    /// When one more is allowed.
+    /// How long until one more create is allowed.
     pub wait: Duration,
 }
 
 impl CreateBudget {
-    /// Whether a step may be performed.
+    /// Checks whether a step may be executed.
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if it creates what was created too often already.
+    /// [`Exhausted`] if the step creates an object that was already created too often.
     pub fn judge(&mut self, step: &StepFacts, limit: &CreateLimit, now: Instant) -> Result<(), Exhausted> {
         if step.verb != Verb::Create {
             return Ok(());
@@ -90,7 +90,7 @@ impl CreateBudget {
         Ok(())
     }
 
-    /// Takes down what a step came to. A create that the cloud refused costs nothing.
+    /// Records the result of a step. A create that the cloud refused does not count.
     pub fn record(&mut self, step: &StepFacts, result: Result<(), &CloudError>, now: Instant) {
         let came = match (step.verb, result) {
             (Verb::Create, Ok(())) => Came::True,
@@ -101,8 +101,8 @@ impl CreateBudget {
         self.creates.entry((step.kind, step.target.clone())).or_default().push((now, came));
     }
 
-    /// Something was taken away, with what hangs on it. It has an id, and what was created had only its name: it counts as the latest
-    /// of its kind, and of what hung on it as all.
+    /// Marks creates as removed after a delete step. The step has an id, but creates are recorded by name only: so the latest create of
+    /// this kind is marked, and all creates of the kinds that are deleted with it (`step.takes`).
     fn removed(&mut self, step: &StepFacts) {
         let mut latest: Option<&mut (Instant, Came)> = None;
         for ((kind, _), times) in &mut self.creates {
@@ -118,7 +118,7 @@ impl CreateBudget {
         }
     }
 
-    /// Somebody wishes for something else: what was taken away for it may be created again.
+    /// The desired state changed: objects that we deleted may be created again.
     pub fn wish_changed(&mut self) {
         self.creates.retain(|_object, times| {
             times.retain(|(_, came)| *came != Came::Removed);

@@ -1,26 +1,25 @@
-//! SR-2, the node deletion budget: nodes go a few at a time, and when many look gone at once, none goes. A cloud that
-//! suddenly knows nothing of a third of the cluster is more likely to be asked with the wrong credentials than to have
-//! lost it.
+//! SR-2, the node deletion budget: a few Nodes are deleted per window, and none if many seem gone at once. A cloud that suddenly reports no
+//! machine for a third of the Nodes is more likely queried with the wrong credentials than to have lost them.
 //!
-//! A pure value. Time is handed in as what has passed since some fixed moment, so no change of the wall clock refills it.
+//! A pure value. Callers pass the time since some fixed moment, so changes of the wall clock do not refill the budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-/// The line of `/readyz?verbose` that tells whether the breaker is open.
+/// The check of `/readyz?verbose` that reports whether the breaker is open.
 pub const BREAKER_CHECK: &str = "node-deletion-breaker";
 
 /// How many nodes may be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletionLimits {
-    /// At most this part of the nodes, but always one, is deleted within the window.
+    /// The share of the Nodes, in percent, that may be deleted within the window; at least one Node.
     pub share_percent: u8,
     /// The window.
     pub window: Duration,
-    /// If more than this part (and more than one node) looks gone at once, the breaker opens.
+    /// The breaker opens if more than this share of the Nodes, in percent, and more than one Node seem gone at once.
     pub breaker_percent: u8,
-    /// The breaker closes when all reads were healthy for so long.
+    /// The breaker closes after all reads were successful for this long.
     pub healthy_for: Duration,
 }
 
@@ -35,23 +34,23 @@ impl Default for DeletionLimits {
     }
 }
 
-/// One look at all nodes.
+/// One observation of all Nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct Look<'a> {
-    /// How many nodes of ours there are.
+    /// The number of Nodes of this cloud.
     pub nodes: usize,
-    /// The UIDs of those that look gone. Whose removal was announced is not among them.
+    /// The UIDs of the Nodes that seem gone, without Nodes whose removal was announced.
     pub gone: &'a BTreeSet<String>,
-    /// Whether every question was answered.
+    /// Whether the cloud answered for every Node.
     pub complete: bool,
 }
 
-/// The breaker turned.
+/// The breaker changed its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Too many look gone: nothing is deleted from here on.
+    /// Too many Nodes seem gone: from now on none is deleted.
     Opened,
-    /// Reads have been healthy for long enough.
+    /// Reads have been successful for long enough.
     Closed,
 }
 
@@ -60,14 +59,14 @@ pub enum Turn {
 pub enum Held {
     /// The breaker is open.
     BreakerOpen {
-        /// So many looked gone when it opened, or at the worst look since.
+        /// How many Nodes seemed gone at the last observation that had too many.
         gone: usize,
-        /// Of so many.
+        /// The number of Nodes at that observation.
         nodes: usize,
     },
     /// The budget of the window is used up.
     BudgetSpent {
-        /// So many may be deleted within the window.
+        /// How many Nodes may be deleted within the window.
         allowed: usize,
         /// The window.
         window: Duration,
@@ -97,23 +96,23 @@ enum Breaker {
     Open { gone: usize, nodes: usize, healthy_since: Option<Duration> },
 }
 
-/// What is left of the budget, and the breaker.
+/// The deletions of the current window, and the breaker.
 #[derive(Debug, Clone)]
 pub struct DeletionBudget {
     limits: DeletionLimits,
-    /// The most nodes there were within the window: deleting some does not shrink the budget.
+    /// The highest number of Nodes within the window, so deletions do not shrink the budget.
     nodes: usize,
     /// When each node was deleted, by UID.
     spent: BTreeMap<String, Duration>,
-    /// The nodes that look gone, by UID.
+    /// The UIDs of the Nodes that seem gone and were not released.
     gone: BTreeSet<String>,
-    /// The nodes that somebody said are gone indeed, by UID.
+    /// The UIDs of the Nodes that an administrator released with [`DeletionBudget::reset`].
     released: BTreeSet<String>,
     breaker: Breaker,
 }
 
 impl DeletionBudget {
-    /// A full budget, the breaker closed.
+    /// A full budget with the breaker closed.
     #[must_use]
     pub fn new(limits: DeletionLimits) -> Self {
         Self {
@@ -126,7 +125,7 @@ impl DeletionBudget {
         }
     }
 
-    /// Takes in a look at all nodes.
+    /// Records an observation of all Nodes. Returns the new state of the breaker if it changed.
     pub fn look(&mut self, look: &Look<'_>, now: Duration) -> Option<Turn> {
         let window = self.limits.window;
         self.spent.retain(|_uid, at| now.saturating_sub(*at) < window);
@@ -139,7 +138,7 @@ impl DeletionBudget {
         self.calm(look.complete, now)
     }
 
-    /// One node may always go: a cluster of two must be able to lose one.
+    /// A single Node never opens the breaker: a cluster of two must be able to lose one.
     fn too_many(&self, nodes: usize) -> bool {
         let limit = nodes.saturating_mul(self.limits.breaker_percent.into());
         self.gone.len() > 1 && self.gone.len().saturating_mul(100) > limit
@@ -167,17 +166,17 @@ impl DeletionBudget {
         Some(Turn::Closed)
     }
 
-    /// Whether a node that looks gone may be deleted now.
+    /// Checks whether a Node that seems gone may be deleted now.
     ///
     /// # Errors
     ///
-    /// Why it is [`Held`].
+    /// [`Held`] with the reason.
     pub fn judge(&self, uid: &str) -> Result<(), Held> {
         if let Breaker::Open { gone, nodes, .. } = self.breaker {
             return Err(Held::BreakerOpen { gone, nodes });
         }
         let allowed = self.allowed();
-        // One that was paid for and is still there may be tried again.
+        // A Node that was already counted and still exists may be tried again.
         if self.spent.len() < allowed || self.spent.contains_key(uid) {
             return Ok(());
         }
@@ -188,18 +187,18 @@ impl DeletionBudget {
         (self.nodes.saturating_mul(self.limits.share_percent.into()) / 100).max(1)
     }
 
-    /// A node is about to be deleted.
+    /// Counts a Node that is about to be deleted.
     pub fn spend(&mut self, uid: &str, now: Duration) {
         self.spent.entry(uid.to_owned()).or_insert(now);
     }
 
-    /// A node was not deleted after all, that is certain.
+    /// Returns the budget of a Node that was certainly not deleted.
     pub fn give_back(&mut self, uid: &str) {
         self.spent.remove(uid);
     }
 
-    /// Somebody says that what looks gone is gone: the breaker closes, and only other nodes can open it again. The budget
-    /// still holds. Answers whether it was open.
+    /// An administrator confirms that the Nodes that seem gone are gone: the breaker closes, and only other Nodes can open it again. The
+    /// budget still applies. Returns whether the breaker was open.
     pub fn reset(&mut self) -> bool {
         self.released.append(&mut self.gone);
         std::mem::replace(&mut self.breaker, Breaker::Closed) != Breaker::Closed

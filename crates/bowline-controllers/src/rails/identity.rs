@@ -1,8 +1,8 @@
-//! SR-3, read-only on auth loss: while the cloud does not accept us, or takes us for somebody else, nothing is changed in
-//! the cloud or in the cluster. What was known stays as it is, and work goes on by itself when we are ourselves again.
+//! SR-3, read-only on authentication loss: while the cloud rejects our credentials, or identifies us as another project, nothing is changed
+//! in the cloud or in the cluster. Cached state is kept, and work resumes automatically once the original identity is confirmed.
 //!
-//! Pure: which looks were taken and when they began is handed in. A look that had begun before the loss proves nothing
-//! about the time after it.
+//! Pure: the caller passes the results of observations and when they began. An observation that began before the loss proves nothing about
+//! the time after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,66 +10,68 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long the cloud's word that we are who we were outweighs a part of it that says otherwise. Who keeps asking must do so
-/// more often than this.
+/// How long a confirmation of our identity by the cloud outweighs a single API that rejects us. The caller that checks the identity must do
+/// so more often than this.
 pub const WORD_COUNTS_FOR: Duration = Duration::from_secs(120);
 
-/// How long a part is remembered to have refused us while the cloud knew us.
+/// How long it is remembered that an API rejected us while the cloud confirmed our identity.
 const DISPUTE_LASTS: Duration = Duration::from_secs(3600);
 
-/// How often a call is let through in which a cloud that cannot say who we are could accept us again.
+/// How often one call is let through during a freeze, for clouds that cannot report the identity: only a successful call ends the freeze
+/// there.
 const TRY_EVERY: Duration = Duration::from_secs(5);
 
-/// What of the cloud gave an answer.
+/// The part of the cloud provider that answered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The one that says who we are.
+    /// The identity API, which reports who we are.
     Identity,
-    /// Its start.
+    /// The start of the provider.
     Start,
-    /// The machines.
+    /// The API for instances.
     Instances,
-    /// The load balancers.
+    /// The API for load balancers.
     LoadBalancers,
-    /// The routes.
+    /// The API for routes.
     Routes,
-    /// The cloud's own controller of this name.
+    /// A provider-specific controller of this name.
     Extra(String),
 }
 
-/// Who we are to the cloud, as far as its answers tell.
+/// The identity that the cloud reports for our credentials, and the freeze while it is lost.
 #[derive(Debug, Default)]
 pub struct IdentityRail {
-    /// What the cloud called us first; `None` while it has not, or cannot.
+    /// The identity that the cloud reported first; `None` until then, and for clouds that cannot report one.
     known: Option<String>,
-    /// When the last question began to which it said so.
+    /// When the latest identity check that confirmed it began.
     said: Option<Instant>,
     freeze: Option<Freeze>,
-    /// The parts that refused us while the cloud knew us, and when they last did: their controllers' matter, not everyone's.
+    /// The parts that rejected us while the cloud confirmed our identity, and when they last did. They cause no freeze: only their own
+    /// controllers fail.
     disputed: BTreeMap<Part, Instant>,
-    /// When a call was last let through although all is frozen.
+    /// When a call was last let through during a freeze.
     tried: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct Freeze {
     loss: Loss,
-    /// A look that began before this proves nothing.
+    /// Observations that began before this do not end the freeze.
     since: Instant,
-    /// Who refused us.
+    /// The parts that rejected us.
     by: BTreeSet<Part>,
 }
 
 /// Why nothing may be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
-    /// The cloud does not accept who we say we are; these are its words.
+    /// The cloud rejects our credentials, with the error of the cloud.
     Refused(String),
-    /// We are somebody else than before: another project's objects would be taken for ours.
+    /// The credentials belong to another identity than at the start: objects of another project would be treated as ours.
     Changed {
-        /// Who we were at the start.
+        /// The identity at the start.
         known: String,
-        /// Who we are now.
+        /// The identity now.
         found: String,
     },
 }
@@ -91,20 +93,20 @@ impl fmt::Display for Loss {
 }
 
 impl IdentityRail {
-    /// Why nothing may be changed now; `None` if all is well.
+    /// Why nothing may be changed now; `None` if there is no freeze.
     #[must_use]
     pub fn loss(&self) -> Option<&Loss> {
         self.freeze.as_ref().map(|freeze| &freeze.loss)
     }
 
-    /// This part of the cloud did not accept us.
+    /// Records that this part of the cloud rejected our credentials.
     pub fn refused(&mut self, part: Part, why: String, now: Instant) {
         if self.is_disputed(&part, now) {
             self.disputed.insert(part, now);
             return;
         }
-        // The first words stay: they would otherwise change with every request id. So does the first moment: one part that
-        // goes on refusing us must not outrun every question.
+        // Keep the first message, because later ones differ in their request ids. Also keep the first time: otherwise one API that keeps
+        // rejecting us would invalidate every identity check that is in progress.
         let freeze = self.freeze.get_or_insert_with(|| Freeze {
             loss: Loss::Refused(why),
             since: now,
@@ -116,15 +118,16 @@ impl IdentityRail {
         freeze.by.insert(part);
     }
 
-    /// A look that began at `begun` was answered. Enough only for a cloud that cannot say who we are to it.
+    /// Records that an observation that began at `begun` was answered. Ends a freeze only for clouds that cannot report an identity.
     pub fn accepted(&mut self, begun: Instant) {
         if self.known.is_none() {
             self.recover(begun);
         }
     }
 
-    /// A call that may not have asked the cloud at all went well. Enough only if nothing else was refused: then nothing else
-    /// would notice that we are accepted again.
+    /// Records that a call of `part` succeeded, although it may not have reached the cloud. Ends a freeze only if this part was rejected,
+    /// and no other part than provider-specific controllers and the identity API: then nothing else would show that the cloud accepts us
+    /// again.
     pub fn went_well(&mut self, part: &Part, begun: Instant) {
         let unproven = |part: &Part| matches!(part, Part::Extra(_) | Part::Identity);
         let ends = |freeze: &Freeze| freeze.by.contains(part) && freeze.by.iter().all(unproven);
@@ -133,12 +136,12 @@ impl IdentityRail {
         }
     }
 
-    /// Whether something may be called that looks and changes in one. Not while all is frozen; but where only an answer can
-    /// end that, one call now and then.
+    /// Checks whether a call may be made that both reads and changes. Refused during a freeze, except that one call every few seconds is
+    /// let through if the cloud cannot report an identity: only an answer ends the freeze there.
     ///
     /// # Errors
     ///
-    /// Why all is frozen.
+    /// The [`Loss`], during a freeze.
     pub fn lets_call(&mut self, now: Instant) -> Result<(), Loss> {
         let Some(loss) = self.loss() else { return Ok(()) };
         let is_early = self.tried.is_some_and(|tried| now.duration_since(tried) < TRY_EVERY);
@@ -149,7 +152,7 @@ impl IdentityRail {
         Ok(())
     }
 
-    /// The cloud said in a look that began at `begun` who we are; whether that is who we were.
+    /// Records the identity from a check that began at `begun`. Returns whether it is the same as before.
     pub fn is(&mut self, found: String, begun: Instant, now: Instant) -> bool {
         let known = self.known.get_or_insert_with(|| found.clone()).clone();
         if known == found {

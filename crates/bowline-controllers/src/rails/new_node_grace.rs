@@ -1,5 +1,5 @@
-//! SR-14, new-node grace: a node that just joined is not deleted for a missing machine, because clouds are late to list
-//! what they made. What was seen there once is known to be missing now, so a machine that was seen ends the grace.
+//! SR-14, new-node grace: a Node that just joined is not deleted for a missing machine, because clouds list new machines late. The grace
+//! ends as soon as its machine was observed once: if it is missing after that, it is gone.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,18 +8,18 @@ use std::time::Duration;
 use bowline_cloud::NodeView;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-/// Who is too new to be deleted.
+/// Decides which Nodes are too new to be deleted.
 #[derive(Debug, Clone)]
 pub struct NewNodeGrace {
     grace: Duration,
-    /// UIDs of nodes whose provider ID the cloud knew at least once.
+    /// UIDs of Nodes for whose provider ID the cloud has returned a machine at least once.
     seen: BTreeSet<String>,
 }
 
-/// Too new to be deleted.
+/// The Node is too new to be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooNew {
-    /// How long nodes are spared.
+    /// How long new Nodes are protected.
     pub grace: Duration,
 }
 
@@ -34,36 +34,36 @@ impl fmt::Display for TooNew {
 }
 
 impl NewNodeGrace {
-    /// Spares nodes younger than `grace`.
+    /// Protects Nodes younger than `grace`.
     #[must_use]
     pub fn new(grace: Duration) -> Self {
         Self { grace, seen: BTreeSet::new() }
     }
 
-    /// The cloud showed this node's machine.
+    /// Records that the cloud returned the machine of this Node.
     pub fn saw(&mut self, node: &NodeView) {
-        // A look-up by name proves nothing about an ID that is not there yet.
+        // A lookup by name proves nothing about a provider ID that the Node does not have yet.
         if node.provider_id.is_some() {
             self.seen.insert(node.uid.to_string());
         }
     }
 
-    /// Forgets all nodes but these.
+    /// Drops the state of Nodes that no longer exist.
     pub fn keep_only(&mut self, exists: impl Fn(&str) -> bool) {
         self.seen.retain(|uid| exists(uid));
     }
 
-    /// Whether a node whose machine seems gone is old enough to be deleted for it.
+    /// Checks that a Node whose machine seems gone is old enough to be deleted.
     ///
     /// # Errors
     ///
-    /// [`TooNew`] if not. A node that does not say when it joined is too new.
+    /// [`TooNew`] if it is not. A Node without creation timestamp is too new.
     pub fn judge(&self, node: &NodeView, now: Timestamp) -> Result<(), TooNew> {
         let seen = self.seen.contains(node.uid.as_str());
         if seen || !self.is_new(node, now) { Ok(()) } else { Err(TooNew { grace: self.grace }) }
     }
 
-    /// Whether it matters that a node's machine was seen. It does for one that does not say when it joined.
+    /// Whether the grace period of a Node is still running. Always true for a Node without creation timestamp.
     #[must_use]
     pub fn is_new(&self, node: &NodeView, now: Timestamp) -> bool {
         let grace = SignedDuration::try_from(self.grace).unwrap_or(SignedDuration::MAX);

@@ -1,8 +1,9 @@
 //! `--node-filter`, the configured part of SR-4: a label selector that says which Nodes this manager handles. Pure.
 //!
-//! Nodes outside are left alone by the node, lifecycle, route and IPAM controllers: no initialization, taint, label, address,
-//! route or pod range, and no deletion. The filter says nothing about load balancers: which Nodes are members is decided by
-//! the label `node.kubernetes.io/exclude-from-external-load-balancers`, so a new filter cannot take a backend out of service.
+//! Nodes that it does not select are ignored by the node, lifecycle, route and IPAM controllers: no initialization, taint, label, address,
+//! route or pod range, and no deletion. The filter does not affect load balancers: the label
+//! `node.kubernetes.io/exclude-from-external-load-balancers` decides which Nodes are members, so a new filter cannot take a backend out of
+//! service.
 //!
 //! The filter is no security boundary: a kubelet may change most labels of its own Node.
 
@@ -12,17 +13,17 @@ use std::sync::Arc;
 
 use bowline_cloud::{NodeView, Pairs};
 
-/// The longest name part of a label key, and the longest label value.
+/// The maximum length of the name part of a label key, and of a label value.
 const LONGEST_NAME: usize = 63;
 
-/// The longest prefix of a label key.
+/// The maximum length of the prefix of a label key.
 const LONGEST_PREFIX: usize = 253;
 
 /// The Nodes that this manager handles. Clones share the parsed selector; the default selects every Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFilter(Arc<[Requirement]>);
 
-/// One condition on the labels of a Node. All of them must hold.
+/// One requirement on the labels of a Node. All requirements must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Requirement {
     Exists(String),
@@ -31,7 +32,7 @@ enum Requirement {
     NotIn(String, BTreeSet<String>),
 }
 
-/// A part of a selector that cannot be used.
+/// A part of a selector that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{part:?}: {wanted}")]
 pub struct SelectorProblem {
@@ -47,7 +48,7 @@ impl NodeFilter {
     ///
     /// # Errors
     ///
-    /// Every requirement that cannot be used, not only the first.
+    /// Every requirement that cannot be parsed, not only the first.
     pub fn parse(text: &str) -> Result<Self, Vec<SelectorProblem>> {
         if text.trim().is_empty() {
             return Ok(Self::default());
@@ -62,7 +63,7 @@ impl NodeFilter {
         if problems.is_empty() { Ok(Self(requirements.into())) } else { Err(problems) }
     }
 
-    /// Whether every Node is selected whatever its labels.
+    /// Whether every Node is selected, whatever its labels.
     #[must_use]
     pub fn selects_all(&self) -> bool {
         self.0.is_empty()
@@ -81,7 +82,7 @@ impl Requirement {
             Self::Exists(key) => labels.contains_key(key),
             Self::DoesNotExist(key) => !labels.contains_key(key),
             Self::In(key, values) => labels.get(key).is_some_and(|value| values.contains(value)),
-            // As in Kubernetes, a Node without the label is not one of these values either.
+            // As in Kubernetes, `notin` and `!=` also match a Node without the label.
             Self::NotIn(key, values) => labels.get(key).is_none_or(|value| !values.contains(value)),
         }
     }
@@ -109,7 +110,7 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// The requirements as they were written: commas in parentheses separate values, all others requirements.
+/// Splits a selector into requirements: commas in parentheses separate values, all others separate requirements.
 fn parts(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let separates = |c: char| {

@@ -1,24 +1,24 @@
-//! Safety rail SR-15: while a person has paused the cluster, nothing is written to the cloud, to Services or to Nodes.
+//! Safety rail SR-15: while an administrator has paused the cluster, nothing is written to the cloud, to Services or to Nodes.
 //!
-//! The fence refuses every write while the pause lasts, whoever asks. Controllers ask here before they begin something, so
-//! that they wait for the end of the pause in place of failing against it, and say why. Looks and plans go on. A Service
-//! alone is paused by its own annotation: see the service controller.
+//! The fence rejects every write during the pause, for every caller. Controllers call [`judge`] before they begin work, so they wait for
+//! the end of the pause and report it instead of failing. Observing and planning continue. A single Service is paused by its own
+//! annotation: see the service controller.
 
 use std::time::Duration;
 
 use bowline_cloud::{Fence, Pause};
 
-/// When to ask again whether the pause is over. Asking costs nothing.
+/// How long to wait before the next check whether the pause is over. The check is cheap.
 pub const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// All changes are paused: the pause says why and until when.
+/// All changes are paused, with the reason and what ends the pause.
 pub type Paused = Pause;
 
-/// Whether something may be begun.
+/// Checks whether work may begin.
 ///
 /// # Errors
 ///
-/// [`Paused`] while a person has paused all changes.
+/// [`Paused`] while an administrator has paused all changes.
 pub fn judge(fence: &dyn Fence) -> Result<(), Paused> {
     fence.paused().map_or(Ok(()), Err)
 }

@@ -1,10 +1,10 @@
-//! Safety rail SR-19, broken is not useless: a load balancer that the control plane of the cloud calls broken may still carry traffic.
+//! Safety rail SR-19, broken is not useless: a load balancer that the control plane of the cloud reports as broken may still carry traffic.
 //!
-//! It is replaced only if its address was never published, or if two observations, some time apart, show that it serves nobody. When many
-//! are broken at once none is replaced: the control plane has a problem, not the load balancers. The second observation is
-//! [`SecondLook`](super::second_look::SecondLook), one for each Service; this file has the fleet breaker.
+//! It is replaced only if its address was never published, or if two observations, some time apart, show that it serves no traffic. When
+//! many are broken at once, none is replaced: the problem is then in the control plane, not in the load balancers. The second observation
+//! is [`SecondLook`](super::second_look::SecondLook), one for each Service; this file has the breaker for all of them.
 //!
-//! A pure value: time is handed in, and the caller tells people.
+//! A pure value: callers pass the time and report the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,24 +13,24 @@ use std::time::Duration;
 use bowline_cloud::{Broken, StepFacts, Traffic, Verb};
 use tokio::time::Instant;
 
-/// The line of `/readyz?verbose` that tells whether the breaker is open.
+/// The check of `/readyz?verbose` that reports whether the breaker is open.
 pub const BREAKER_CHECK: &str = "load-balancer-breaker";
 
 /// The annotation of a Service that releases the breaker for one load balancer: its value is the id of that load balancer. It does not
 /// release a load balancer that may carry traffic.
 pub const ALLOW_REPLACEMENT: &str = "bowline.dev/allow-load-balancer-replacement";
 
-/// So many may be broken at once however few there are: in a small cluster a few failures are no sign of an outage.
+/// The breaker never opens for this many broken load balancers or fewer: in a small cluster a few failures are no sign of an outage.
 const ALWAYS_ALLOWED: usize = 3;
 
 /// When broken load balancers are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplacementLimits {
-    /// The least time between the two observations that show that a load balancer serves nobody.
+    /// The minimum time between the two observations that show that a load balancer serves no traffic.
     pub apart: Duration,
-    /// The breaker opens when more than this part of the load balancers, and more than three, are broken within the window.
+    /// The breaker opens if more than this share of the load balancers, in percent, and more than three are broken within the window.
     pub breaker_percent: u8,
-    /// For so long a load balancer still counts after it was last seen broken.
+    /// How long a load balancer still counts as broken after it was last observed broken.
     pub window: Duration,
 }
 
@@ -40,19 +40,19 @@ impl Default for ReplacementLimits {
     }
 }
 
-/// The breaker turned.
+/// The breaker changed its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Too many are broken: none is replaced from now on.
+    /// Too many load balancers are broken: from now on none is replaced.
     Opened,
-    /// Few are broken.
+    /// Few load balancers are broken.
     Closed,
 }
 
 /// Why a broken load balancer is not replaced now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
-    /// It may carry traffic.
+    /// The load balancer may carry traffic.
     MayServe {
         /// Its id.
         id: String,
@@ -63,16 +63,16 @@ pub enum Held {
         id: String,
         /// How many load balancers are broken, or were within the window.
         broken: usize,
-        /// Of how many.
+        /// The number of load balancers.
         known: usize,
     },
-    /// Too many load balancers could not be observed since one was seen broken: they may be broken, too.
+    /// Too many load balancers could not be observed since this one was observed broken: they may be broken, too.
     Unobserved {
         /// Its id.
         id: String,
-        /// How many were not.
+        /// How many could not be observed.
         unobserved: usize,
-        /// Of how many.
+        /// The number of load balancers.
         known: usize,
     },
 }
@@ -100,7 +100,7 @@ impl fmt::Display for Held {
     }
 }
 
-/// Which load balancers are broken, and whether those are too many. `K` names a Service, so the state is bounded by their number.
+/// Counts broken load balancers and opens if there are too many. `K` names a Service, so the number of Services bounds the state.
 #[derive(Debug, Clone)]
 pub struct FleetBreaker<K> {
     limits: ReplacementLimits,
@@ -114,26 +114,27 @@ pub struct FleetBreaker<K> {
 #[derive(Debug, Clone)]
 struct Entry {
     id: String,
-    /// When it was last seen broken.
+    /// When it was last observed broken.
     at: Instant,
     is_broken: bool,
 }
 
 impl<K: Ord + Clone> FleetBreaker<K> {
-    /// Closed, with nothing broken.
+    /// A closed breaker without any broken load balancer.
     #[must_use]
     pub fn new(limits: ReplacementLimits) -> Self {
         Self { limits, entries: BTreeMap::new(), is_open: false, swept: None, unobserved: BTreeSet::new() }
     }
 
-    /// Its limits.
+    /// The limits.
     #[must_use]
     pub const fn limits(&self) -> &ReplacementLimits {
         &self.limits
     }
 
-    /// Takes in an observation of one Service; `broken` is `None` if its load balancer is well or gone, `known` counts the Services that
-    /// have one. A load balancer that never served does not count: failed creations say nothing about those that work.
+    /// Records an observation of one Service. `broken` is `None` if its load balancer is not broken or does not exist; `known` is the
+    /// number of Services with a load balancer. A load balancer that never served does not count: failed creations say nothing about
+    /// running load balancers. Returns the new state of the breaker if it changed.
     pub fn look(&mut self, key: &K, broken: Option<&Broken>, known: usize, now: Instant) -> Option<Turn> {
         self.unobserved.remove(key);
         match broken.filter(|broken| broken.traffic != Traffic::Never) {
@@ -154,17 +155,18 @@ impl<K: Ord + Clone> FleetBreaker<K> {
         turned.then_some(if open { Turn::Opened } else { Turn::Closed })
     }
 
-    /// Forgets Services that are gone: nobody observes them any more.
+    /// Drops Services that no longer exist from the unobserved ones, since nothing will observe them.
     pub fn retain_unobserved(&mut self, exists: impl Fn(&K) -> bool) {
         self.unobserved.retain(exists);
     }
 
-    /// Whether a broken load balancer may be replaced, as far as the fleet is concerned. `allowed` is the value of
-    /// [`ALLOW_REPLACEMENT`]. Those that could not be observed count as broken: a control plane that fails answers some questions only.
+    /// Checks whether a broken load balancer may be replaced, given the state of all load balancers. `allowed` is the value of
+    /// [`ALLOW_REPLACEMENT`]. Load balancers that could not be observed count as broken, because a failing control plane may still answer
+    /// some requests.
     ///
     /// # Errors
     ///
-    /// Why it is [`Held`].
+    /// [`Held`] with the reason.
     pub fn judge(&self, broken: &Broken, known: usize, allowed: Option<&str>) -> Result<(), Held> {
         let id = broken.id.clone();
         match broken.traffic {
@@ -181,9 +183,9 @@ impl<K: Ord + Clone> FleetBreaker<K> {
         }
     }
 
-    /// Whether all Services have to be observed now, because one is broken and the others were not looked at for it yet. `true` once
-    /// within the time between two observations: the second observation of the first one then knows of all. `others` are the Services
-    /// that are to be observed.
+    /// Whether all Services have to be observed now, because one load balancer is broken and the others have not been observed since.
+    /// Returns `true` at most once in the time between two observations, so all others are observed before the second observation of the
+    /// first one. `others` are the Services to be observed.
     pub fn begin_sweep(&mut self, others: impl IntoIterator<Item = K>, now: Instant) -> bool {
         let is_due = self.swept.is_none_or(|at| now.duration_since(at) >= self.limits.apart);
         if is_due {
@@ -193,19 +195,19 @@ impl<K: Ord + Clone> FleetBreaker<K> {
         is_due
     }
 
-    /// Whether too many are broken.
+    /// Whether the breaker is open.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// How many load balancers are broken now, each counted once however many Services share it.
+    /// How many load balancers are broken now. A load balancer that several Services share counts once.
     #[must_use]
     pub fn broken_now(&self) -> usize {
         self.ids(|entry| entry.is_broken)
     }
 
-    /// How many are broken, or were within the window.
+    /// How many load balancers are broken, or were within the window.
     fn count(&self) -> usize {
         self.ids(|_entry| true)
     }
@@ -220,7 +222,7 @@ impl<K: Ord + Clone> FleetBreaker<K> {
     }
 }
 
-/// Whether a plan deletes the load balancer that is broken.
+/// Whether a plan deletes this broken load balancer.
 pub fn replaces<'a>(broken: &Broken, steps: impl IntoIterator<Item = &'a StepFacts>) -> bool {
     steps.into_iter().any(|facts| facts.verb == Verb::Delete && facts.target == broken.id)
 }

@@ -1,8 +1,7 @@
-//! Safety rail SR-7: a plan that takes away all, or more than half, of a set is held until a second, fresh look at the
-//! world wants the same.
+//! Safety rail SR-7: a plan that removes all, or more than half, of a set is held until a second, fresh observation leads to the same plan.
 //!
-//! One wrong answer of a cloud (an empty list, a page that is missing) must not wipe what works. Pure: the caller looks
-//! again, and shows here what that came to.
+//! One wrong answer of a cloud (an empty list, a missing page) must not remove working objects. Pure: the caller observes again, and passes
+//! the removals of the new plan.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use std::time::Duration;
 use bowline_cloud::StepFacts;
 use tokio::time::Instant;
 
-/// Drastic removals that wait for their second look. `T` names one of them.
+/// Drastic removals that wait for the second observation. `T` identifies one removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecondLook<T> {
     held: Option<Held<T>>,
@@ -28,25 +27,25 @@ struct Held<T> {
     since: Instant,
 }
 
-/// What the rail says of a plan.
+/// Whether a plan may be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing drastic in it, or seen twice.
+    /// The plan has no drastic removal, or two observations confirmed it.
     Pass,
-    /// Take nothing away now.
+    /// Nothing may be removed now.
     Hold {
-        /// When to look again.
+        /// When to observe again.
         after: Duration,
-        /// Whether this is held for the first time: time to tell somebody.
+        /// Whether this is held for the first time, so that it is reported once.
         is_new: bool,
     },
 }
 
 impl<T: Ord> SecondLook<T> {
-    /// Judges the drastic `removals` of a plan (none if it has none) that was made from a look nobody has judged before.
-    /// Two looks count as two if `apart` lies between them: a cloud that answers wrongly does so for more than a moment.
+    /// Judges the drastic `removals` of a plan (empty if it has none). Each plan must be based on a new observation. A second observation
+    /// counts only `apart` after the first: a cloud that answers wrongly does so for more than a moment.
     ///
-    /// What is left of removals that were seen twice is not held again, until they are [`settled`](Self::settled).
+    /// Removals that were confirmed and not executed completely are not held again, until they are [`settled`](Self::settled).
     pub fn judge(&mut self, removals: BTreeSet<T>, apart: Duration, now: Instant) -> Verdict {
         if removals.is_empty() {
             self.held = None;
@@ -60,13 +59,13 @@ impl<T: Ord> SecondLook<T> {
         Verdict::Hold { after: apart, is_new: true }
     }
 
-    /// The plan is done with: the next drastic removal needs two looks again.
+    /// The plan is completed: the next drastic removal needs two observations again.
     pub fn settled(&mut self) {
         self.held = None;
     }
 }
 
-/// What the steps of a plan would take away drastically, in words that are the same for the same change.
+/// The drastic removals of a plan, as text that is the same for the same change.
 pub fn drastic_removals<'a>(steps: impl IntoIterator<Item = &'a StepFacts>) -> BTreeSet<String> {
     let words = |facts: &StepFacts| {
         let set = facts.set.filter(|set| set.is_drastic())?;

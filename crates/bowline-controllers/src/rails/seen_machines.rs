@@ -1,9 +1,8 @@
-//! The machines that the cloud showed to any controller, by the UID of the Node for which it showed them. Two rails ask for it: SR-4
-//! (a Node without provider ID is ours only if its machine was seen) and SR-14 (a machine that was seen ends the grace of a new
-//! Node).
+//! The machines that the cloud returned to any controller, by the UID of their Node. Two rails use them: SR-4 (a Node without provider ID
+//! is ours only if its machine was observed) and SR-14 (an observed machine ends the grace of a new Node).
 //!
-//! The node controller sees the machine of every Node; the lifecycle controller, which observes only Nodes that are not Ready, need
-//! not have. Kept for new Nodes and for Nodes without provider ID only, and for the latter also in the ledger, for the next leader.
+//! The node controller observes the machine of every Node; the lifecycle controller observes only Nodes that are not Ready. Entries are
+//! kept only for new Nodes and for Nodes without provider ID; the latter also in the ledger, for the next leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use bowline_cloud::{NodeView, Text};
 use bowline_kube::ledger::{Ledger, Subject};
 use parking_lot::{Mutex, MutexGuard};
 
-/// The provider ID of each machine, by the UID of its Node. Clones share it.
+/// The provider ID of each machine, by the UID of its Node. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct SeenMachines {
     seen: Arc<Mutex<BTreeMap<Text, Text>>>,
@@ -20,26 +19,27 @@ pub struct SeenMachines {
 }
 
 impl SeenMachines {
-    /// Machines that are carried over to the next leader in `ledger`, with those that the previous leader left there.
+    /// A cache that stores machines of Nodes without provider ID in `ledger`, where the next leader finds them. Starts with those of the
+    /// previous leader.
     #[must_use]
     pub fn kept_in(ledger: Ledger) -> Self {
         Self { seen: Arc::default(), ledger }
     }
 
-    /// The cloud showed the machine of this provider ID for this Node.
+    /// Records that the cloud returned the machine with this provider ID for this Node.
     pub fn saw(&self, node: &NodeView, provider_id: &str) {
         match node.provider_id.as_deref() {
             _any if provider_id.is_empty() => return,
-            // The ID that a Node has can never change: a machine of another one is not its own.
+            // The provider ID of a Node is immutable: a machine with another ID is not its own.
             Some(id) if id != provider_id => return,
             Some(_) => {}
-            // From now on it is ours although nothing on the Node says so, also to the next leader.
+            // The Node is ours although nothing on it says so; the ledger passes this on to the next leader.
             None => self.ledger.note(Subject::Node, &node.uid, provider_id.into()),
         }
         self.lock().insert(node.uid.clone(), provider_id.into());
     }
 
-    /// Whether the machine was seen whose provider ID the Node has now.
+    /// Whether the machine with the Node's current provider ID was observed.
     #[must_use]
     pub fn knows(&self, node: &NodeView) -> bool {
         let seen = self.lock();
@@ -47,25 +47,25 @@ impl SeenMachines {
         id.is_some() && id == node.provider_id.as_ref()
     }
 
-    /// The provider ID of the machine that was last seen for a Node without provider ID, by this leader or one before it.
+    /// The provider ID of the machine that was last observed for a Node without provider ID, by this leader or a previous one.
     #[must_use]
     pub fn seen_for(&self, node: &NodeView) -> Option<Text> {
         let here = self.lock().get(&node.uid).cloned();
         here.or_else(|| self.ledger.about(Subject::Node, &node.uid))
     }
 
-    /// The Node is gone.
+    /// The Node was deleted.
     pub fn forget(&self, node: &NodeView) {
         self.lock().remove(&node.uid);
         self.ledger.forget(Subject::Node, &node.uid);
     }
 
-    /// The Node has got its provider ID, which says from now on whose it is.
+    /// The Node has a provider ID now, which makes the entry in the ledger unnecessary.
     pub fn has_id_now(&self, node: &NodeView) {
         self.ledger.forget(Subject::Node, &node.uid);
     }
 
-    /// Forgets all Nodes but those that are new and those that have no provider ID.
+    /// Drops all Nodes except new ones and those without provider ID.
     pub fn keep_only(&self, new: &BTreeSet<Text>, without_id: &BTreeSet<Text>) {
         self.lock().retain(|uid, _id| new.contains(uid) || without_id.contains(uid));
         self.ledger.keeps_only(Subject::Node, without_id);

@@ -1,7 +1,7 @@
-//! The NetworkUnavailable condition: when it is written, and what it says. Pure: the time is handed in.
+//! The condition NetworkUnavailable: when it is written, and its content. Pure: the caller passes the time.
 //!
-//! A network plugin may own the condition too. What somebody else said is overwritten only when it contradicts what we
-//! know, and a contradiction is not repeated: two controllers must not write against each other for ever.
+//! A network plugin may write the condition too. A condition of another component is overwritten only if it contradicts our state, and not
+//! a second time: two controllers must not overwrite each other forever.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,12 +14,12 @@ use tokio::time::Instant;
 /// How long a write may take to come back through the watch; until then it is not repeated.
 const ECHO: Duration = Duration::from_secs(30);
 
-/// What we know of a Node's network.
+/// The state of a Node's network according to its routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// All its routes are there.
+    /// All routes of the Node exist.
     Available,
-    /// A route it needs is missing.
+    /// A route that the Node needs is missing.
     Unavailable,
 }
 
@@ -45,10 +45,10 @@ impl Network {
         }
     }
 
-    /// The strategic merge patch of the Node's status that says so. Only a change is ever written, so it begins now.
+    /// The strategic merge patch of the Node's status for this state. It is written only on a change, so `now` is also the transition time.
     #[must_use]
     pub fn patch(self, now: Timestamp) -> Value {
-        // Kubernetes keeps whole seconds.
+        // Kubernetes stores whole seconds.
         let now = Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
         json!({"status": {"conditions": [{
             "type": "NetworkUnavailable", "status": self.status(), "reason": self.reason(),
@@ -57,7 +57,7 @@ impl Network {
     }
 }
 
-/// Whether the condition already says it, in our words or in somebody else's.
+/// Whether the condition already has this state, written by us or by another component.
 #[must_use]
 pub fn says(existing: Option<&ConditionView>, network: Network) -> bool {
     existing.is_some_and(|condition| {
@@ -70,12 +70,12 @@ fn is_ours(reason: &str) -> bool {
     [Network::Available.reason(), Network::Unavailable.reason()].contains(&reason)
 }
 
-/// What we last wrote on each Node, by its UID.
+/// The state that we last wrote to each Node, by its UID.
 #[derive(Debug, Default)]
 pub struct Said(BTreeMap<String, (Network, Instant)>);
 
 impl Said {
-    /// Whether this is to be written now. A Node that is well again may be told of its next loss.
+    /// Whether this state has to be written now. After a Node's network is available again, its next failure is written again.
     #[must_use]
     pub fn must_say(
         &mut self,
@@ -96,12 +96,12 @@ impl Said {
         now.saturating_duration_since(at) >= ECHO && !(said == Network::Unavailable && contradicted)
     }
 
-    /// Notes what was written.
+    /// Records a write.
     pub fn note(&mut self, uid: &str, network: Network, now: Instant) {
         self.0.insert(uid.to_owned(), (network, now));
     }
 
-    /// Forgets Nodes that are gone.
+    /// Drops all Nodes except these.
     pub fn keep_only(&mut self, uids: &BTreeSet<&str>) {
         self.0.retain(|uid, _| uids.contains(uid.as_str()));
     }

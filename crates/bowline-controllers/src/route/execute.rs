@@ -1,4 +1,4 @@
-//! Performs planned changes in the cloud and writes conditions. It makes no choice except to stop when going on is useless.
+//! Executes planned changes in the cloud and writes conditions. Its only decision is to stop when further requests are pointless.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use tracing::{info, warn};
 
 use super::condition::Network;
 
-/// A change that was tried, and how it went.
+/// An executed change and its result.
 pub(super) type Tried = (RouteChange, Result<(), CloudError>);
 
-/// The cloud's side of a reconcile.
+/// Executes the changes of a reconcile in the cloud.
 pub(super) struct Hands<'a> {
     pub(super) routes: &'a dyn Routes,
     pub(super) cluster: &'a str,
@@ -25,8 +25,8 @@ pub(super) struct Hands<'a> {
 }
 
 impl Hands<'_> {
-    /// Performs the changes in batches; a destination is never split. The answer has every change that was tried, by
-    /// destination: what is missing was not begun, because the process stops or may change nothing.
+    /// Executes the changes in batches; the changes of one destination are never split. Returns every change that was tried, by
+    /// destination. Missing changes were not begun, because the process stops or may not change anything.
     pub(super) async fn perform(
         &self,
         changes: BTreeMap<IpNet, Vec<Planned<RouteChange>>>,
@@ -54,7 +54,7 @@ impl Hands<'_> {
     }
 }
 
-/// Whether a failure says something about us, not about the change: more changes would only fail alike.
+/// Whether an error concerns this process and not the change: further changes would fail the same way.
 pub(super) fn may_not_go_on(class: ErrorClass) -> bool {
     matches!(class, ErrorClass::Fenced | ErrorClass::Unauthenticated)
 }
@@ -63,7 +63,7 @@ fn no_answer() -> Result<(), CloudError> {
     Err(CloudError::transient("the cloud gave no answer about this change"))
 }
 
-/// A route that is gone was to go.
+/// Deleting a route that does not exist counts as success.
 fn forgive_gone(step: &RouteChange, answer: Result<(), CloudError>) -> Result<(), CloudError> {
     match (step, answer) {
         (RouteChange::Delete(_), Err(error)) if error.class() == ErrorClass::NotFound => Ok(()),
@@ -100,7 +100,7 @@ fn batches(changes: BTreeMap<IpNet, Vec<Planned<RouteChange>>>, size: usize) -> 
     batches
 }
 
-/// Writes the condition on exactly this Node. A Node that is gone or replaced needs none.
+/// Writes the condition, with the UID of the Node as precondition. A deleted or replaced Node counts as success.
 pub(super) async fn write_condition(
     writer: &Writer,
     node: &NodeView,

@@ -1,7 +1,7 @@
-//! Looks up the machines of Nodes without provider ID that no controller has seen yet (SR-4).
+//! Looks up the machines of Nodes without provider ID that no controller has observed yet (SR-4).
 //!
-//! The node controller sees the machine of almost every Node first. It may be off, or not have come to a new Node yet, and routes must
-//! not wait for that. A physical machine is looked up again now and then only.
+//! The node controller usually observes the machine of a Node first. It may be disabled, or not have processed a new Node yet, and routes
+//! must not wait for that. A physical machine is looked up again only every few minutes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::controller::ControllerContext;
 use crate::rails::claim;
 
-/// When a Node whose machine was not found is looked up again.
+/// How long to wait before a Node whose machine was not found is looked up again.
 const AGAIN: Duration = Duration::from_secs(300);
 
 /// When each Node without a known machine was last looked up, by UID.
@@ -21,7 +21,7 @@ const AGAIN: Duration = Duration::from_secs(300);
 pub(super) struct Lookups(BTreeMap<Text, Instant>);
 
 impl Lookups {
-    /// Looks up, in one call, the machines of the Nodes that are due. What is found is known to all controllers.
+    /// Looks up the machines of the due Nodes in one call, and shares the results with all controllers.
     pub(super) async fn run(&mut self, context: &ControllerContext, instances: &dyn Instances, now: Instant) {
         let snapshot = context.nodes.snapshot();
         let nodes = snapshot.objects().iter().map(|object| &object.view);

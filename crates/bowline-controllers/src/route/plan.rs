@@ -1,4 +1,4 @@
-//! What to change so that each Node's pods have a route, and what each Node needs. Pure: no client, no clock.
+//! Plans the route changes for the pods of all Nodes, and which routes each Node needs. Pure: no client, no clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use ipnet::IpNet;
 
 use super::range::ClusterRange;
 
-/// What was seen: Nodes and routes of about the same moment.
+/// The input of a plan: Nodes and routes, observed at about the same time.
 #[derive(Debug)]
 pub struct Observed {
-    /// The Nodes that are to have routes.
+    /// The Nodes that get routes.
     pub nodes: Vec<Arc<NodeView>>,
-    /// Names of Nodes of other clouds: their routes, if there are any, are left alone.
+    /// Names of Nodes that this manager does not handle: their routes are left alone.
     pub foreign: BTreeSet<String>,
-    /// All routes the cloud has of this cluster.
+    /// All routes of this cluster in the cloud.
     pub routes: Vec<Route>,
 }
 
-/// All changes, and what every Node needs.
+/// All changes, and the needs of every Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoutePlan {
-    /// The changes by destination; of one destination, what goes stands before what comes.
+    /// The changes by destination; for one destination, deletions come before creations.
     pub changes: BTreeMap<IpNet, Vec<Planned<RouteChange>>>,
-    /// How many of the listed routes are ours to take away.
+    /// How many of the listed routes are inside the cluster CIDR, so that we may delete them.
     pub ours: usize,
-    /// The needs of each Node, by name. A Node that has neither pod ranges nor routes is not in here.
+    /// The needs of each Node, by name. A Node with neither pod ranges nor routes is not listed.
     pub needs: BTreeMap<String, Vec<Need>>,
 }
 
@@ -35,26 +35,26 @@ pub struct RoutePlan {
 pub struct Need {
     /// The Node's pod range.
     pub destination: IpNet,
-    /// How it stands with the route.
+    /// The state of the route.
     pub standing: Standing,
 }
 
-/// How it stands with a needed route.
+/// The state of a needed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It is there.
+    /// The route exists.
     There,
-    /// The plan makes it.
+    /// The plan creates the route.
     ToBeMade,
-    /// It leads nowhere, and is not ours to replace.
+    /// The route is a blackhole and outside the cluster CIDR, so it is not ours to replace.
     Blocked,
 }
 
-/// Names one route for the comparison of two plans: the cloud's name, the Node, the destination.
+/// Identifies one route when two plans are compared: the cloud's name, the Node, the destination.
 pub type Removal = (String, Option<String>, IpNet);
 
 impl RoutePlan {
-    /// All routes that the plan takes away.
+    /// All routes that the plan deletes.
     #[must_use]
     pub fn removals(&self) -> BTreeSet<Removal> {
         let steps = self.changes.values().flatten();
@@ -69,7 +69,7 @@ impl RoutePlan {
     }
 }
 
-/// Node and destination: what a route is found by. Destinations are compared as networks, not as texts.
+/// Node and destination: the identity of a route. Destinations are compared as networks, not as text.
 type RouteKey<'a> = (&'a str, IpNet);
 
 /// Compares the Nodes with the routes.
@@ -85,7 +85,7 @@ pub fn plan(observed: &Observed, range: &ClusterRange) -> RoutePlan {
     let is_foreign = |target: &String| observed.foreign.contains(target);
     let mut routes: Vec<&Route> =
         observed.routes.iter().filter(|route| !route.target_node.as_ref().is_some_and(is_foreign)).collect();
-    // The order in which the cloud lists them says nothing.
+    // The plan must not depend on the order of the cloud's list.
     routes.sort_by_key(|route| (&route.name, &route.target_node, route.next_hop));
     for route in routes {
         if range.contains(&route.destination) {
@@ -125,7 +125,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// A route outside our range serves a Node that wants it, but is not ours to replace.
+    /// A route outside the cluster CIDR counts for a Node that needs it, but is not ours to replace.
     fn see_others(&mut self, route: &'a Route) {
         let key = key(route);
         if self.wanted.contains_key(&key) {
@@ -133,7 +133,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// A route that works outweighs one beside it that does not.
+    /// A working route takes precedence over a second one that does not work.
     fn note(&mut self, key: RouteKey<'a>, new: Standing) {
         let entry = self.standing.entry(key).or_insert(new);
         if new == Standing::There {
@@ -202,7 +202,7 @@ fn same_addresses(a: &[NodeAddress], b: &[NodeAddress]) -> bool {
     sorted(a) == sorted(b)
 }
 
-/// A route to be made, or `listed` to be completed.
+/// The change that creates a route, or completes the incomplete route `listed`.
 fn creation(node: &NodeView, destination: IpNet, listed: Option<&Route>) -> Planned<RouteChange> {
     let mut route = Route::new("", Some(node.name.to_string()), destination);
     route.target_addresses = Some(node.addresses.clone());

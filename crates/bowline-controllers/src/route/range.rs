@@ -1,4 +1,4 @@
-//! The cluster's pod range: whether it can be worked with, and which routes lie inside. Pure.
+//! The cluster CIDRs: whether they are valid, and which routes are inside. Pure.
 
 use ipnet::IpNet;
 
@@ -6,7 +6,7 @@ use ipnet::IpNet;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterRange(Vec<IpNet>);
 
-/// Why the route controller cannot work with the cluster CIDRs it was given.
+/// Why the cluster CIDRs are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadRange {
     /// None was given.
@@ -40,8 +40,8 @@ impl ClusterRange {
         }
     }
 
-    /// Whether all of `destination` lies inside: only such routes are ever taken away. Upstream also takes a wider
-    /// route that begins or ends where the range does; that one carries other people's traffic.
+    /// Whether `destination` is completely inside: only such routes are deleted. Upstream also deletes a wider route that begins or ends
+    /// where the range does; such a route may carry other traffic.
     #[must_use]
     pub fn contains(&self, destination: &IpNet) -> bool {
         self.0.iter().any(|cidr| cidr.contains(destination))

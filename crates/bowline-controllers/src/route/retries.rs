@@ -1,5 +1,5 @@
-//! When a change that failed may be tried again: each destination backs off for itself, so that one Node whose route
-//! cannot be made neither waits for the others nor is hammered with them. Pure: the time is handed in.
+//! Back-off of failed changes, per destination: a Node whose route cannot be created neither delays the others nor is retried whenever they
+//! change. Pure: the caller passes the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use bowline_kube::queue::Backoff;
 use ipnet::IpNet;
 use tokio::time::Instant;
 
-/// The failures that wait for another try.
+/// The failed changes that wait for a retry.
 #[derive(Debug)]
 pub struct Retries {
     backoff: Backoff,
@@ -18,14 +18,14 @@ pub struct Retries {
 
 #[derive(Debug)]
 struct Failure {
-    /// What was to be made: a changed Node is tried at once.
+    /// The routes to create. If they change, the destination is retried at once.
     wish: Vec<RouteChange>,
     in_a_row: u32,
     not_before: Instant,
 }
 
 impl Retries {
-    /// Nothing has failed yet.
+    /// No failures.
     #[must_use]
     pub fn new(backoff: Backoff) -> Self {
         Self { backoff, failed: BTreeMap::new() }
@@ -38,7 +38,7 @@ impl Retries {
         waiting.is_none_or(|failure| failure.not_before <= now)
     }
 
-    /// Notes a failure; `asked` is how long the cloud asked to wait.
+    /// Records a failure; `asked` is the `Retry-After` of the cloud, if it sent one.
     pub fn failed(
         &mut self,
         destination: IpNet,
@@ -53,24 +53,24 @@ impl Retries {
         self.failed.insert(destination, Failure { wish, in_a_row, not_before: now + wait });
     }
 
-    /// Notes a success.
+    /// Records a success.
     pub fn succeeded(&mut self, destination: &IpNet) {
         self.failed.remove(destination);
     }
 
-    /// Forgets what is no longer to be changed.
+    /// Drops destinations that have no planned changes any more.
     pub fn keep_only(&mut self, planned: &BTreeSet<IpNet>) {
         self.failed.retain(|destination, _| planned.contains(destination));
     }
 
-    /// How long until the next try is due; `None` if none is.
+    /// How long until the next retry is due; `None` if there is none.
     #[must_use]
     pub fn next_after(&self, now: Instant) -> Option<Duration> {
         self.failed.values().map(|failure| failure.not_before.saturating_duration_since(now)).min()
     }
 }
 
-/// The routes to be made. Deletions are not part of it: a replacement that got half way is still the same wish.
+/// The routes to create. Deletions are not part of it: a replacement whose deletion already succeeded still has the same key.
 fn wish(changes: &[Planned<RouteChange>]) -> Vec<RouteChange> {
     let made = |change: &&RouteChange| matches!(change, RouteChange::Create { .. });
     changes.iter().map(|planned| &planned.step).filter(made).cloned().collect()

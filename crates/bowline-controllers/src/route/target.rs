@@ -1,4 +1,4 @@
-//! Which Node a route leads to, for clouds that know only the address of the next hop. Pure.
+//! Finds the Node of a route, for clouds that know only the address of the next hop. Pure.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bowline_cloud::{NodeView, Route};
 use ipnet::IpNet;
 
-/// The routes, each with the Node that has its next hop. A next hop that no Node has leads nowhere. A route of which the
-/// cloud itself names the target stays as it is.
+/// Sets the target Node of each route from its next hop. A route whose next hop belongs to no Node becomes a blackhole. A route with a
+/// target from the cloud stays unchanged.
 #[must_use]
 pub fn with_targets(routes: Vec<Route>, nodes: &[Arc<NodeView>]) -> Vec<Route> {
     let by_address = by_address(nodes);
@@ -25,7 +25,7 @@ pub fn with_targets(routes: Vec<Route>, nodes: &[Arc<NodeView>]) -> Vec<Route> {
     routes
 }
 
-/// Several Nodes may have an address for a while, when a new machine got that of an old one.
+/// Several Nodes may have the same address for a while, when a new machine got the address of an old one.
 fn by_address(nodes: &[Arc<NodeView>]) -> BTreeMap<IpAddr, Vec<&Arc<NodeView>>> {
     let mut by_address: BTreeMap<IpAddr, Vec<&Arc<NodeView>>> = BTreeMap::new();
     for node in nodes {
@@ -40,7 +40,7 @@ fn addresses(node: &NodeView) -> impl Iterator<Item = IpAddr> {
     node.addresses.iter().filter_map(|address| address.address.parse().ok())
 }
 
-/// A Node that tells no address may have any: a route to its pods is not one that leads nowhere.
+/// A Node without addresses may have any address, so a route to its pods is not a blackhole.
 fn tells_addresses(node: &NodeView) -> bool {
     addresses(node).next().is_some()
 }

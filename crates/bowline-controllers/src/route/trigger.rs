@@ -1,4 +1,4 @@
-//! What starts a reconcile: changed Nodes, coalesced and kept apart, or the period. Pure: the time is handed in.
+//! What starts a reconcile: changes of Nodes, coalesced and rate-limited, or the period. Pure: the caller passes the time.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use bowline_cloud::NodeView;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
-/// Why a reconcile ran, as its metric says.
+/// Why a reconcile ran, as the label of its metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trigger {
-    /// The period passed, or something is tried again.
+    /// The period passed, or a retry was due.
     Periodic,
-    /// A Node came, went or changed.
+    /// A Node was added, deleted or changed.
     NodeChange,
 }
 
@@ -24,18 +24,18 @@ impl Trigger {
     }
 }
 
-/// Whether a changed Node may need another route.
+/// Whether the change of a Node may require other routes.
 pub(super) fn matters(old: &NodeView, new: &NodeView) -> bool {
     old.pod_cidrs != new.pod_cidrs || old.addresses != new.addresses
 }
 
-/// Whether Nodes have changed since the last reconcile began, and when one last began because of that.
+/// Whether Nodes have changed since the last reconcile began, and when a reconcile last began because of that.
 #[derive(Debug, Default)]
 pub(super) struct Pending(Mutex<(bool, Option<Instant>)>);
 
 impl Pending {
-    /// Notes a change of the Nodes; the answer is how long to wait for more of them. `coalesce` lets a burst become one
-    /// reconcile, `apart` keeps a steady stream from listing routes without a pause.
+    /// Records a change of the Nodes. Returns how long to wait for more changes: `coalesce` merges a burst into one reconcile, `apart`
+    /// limits how often routes are listed while Nodes keep changing.
     pub(super) fn node_changed(&self, coalesce: Duration, apart: Duration, now: Instant) -> Duration {
         let mut state = self.lock();
         state.0 = true;
@@ -43,7 +43,7 @@ impl Pending {
         until_apart.unwrap_or_default().max(coalesce)
     }
 
-    /// A reconcile begins: what started it.
+    /// A reconcile begins. Returns its trigger.
     pub(super) fn begin(&self, now: Instant) -> Trigger {
         let mut state = self.lock();
         if !std::mem::take(&mut state.0) {

@@ -1,4 +1,4 @@
-//! From what became of the changes to what is known of each Node's network. Pure.
+//! Derives the state of each Node's network from the results of the changes. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use ipnet::IpNet;
 use super::condition::Network;
 use super::plan::{Need, Standing};
 
-/// What became of a planned route. One that was held back or not begun has no fate yet.
+/// The result of a planned route. A route that was held back or not begun has none yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It was made.
+    /// The route was created.
     Made,
-    /// It could not be made, now or a while ago.
+    /// The route could not be created, now or in an earlier attempt.
     Failed,
 }
 
-/// The fates of planned routes, by Node and destination.
+/// The results of planned routes, by Node and destination.
 pub type Fates = BTreeMap<(String, IpNet), Fate>;
 
-/// What is known of each Node's network; a Node is not in it while nothing certain is known.
+/// The state of each Node's network. A Node whose state is uncertain is not listed.
 #[must_use]
 pub fn networks(needs: &BTreeMap<String, Vec<Need>>, fates: &Fates) -> BTreeMap<String, Network> {
     let of_node = |(name, needs): (&String, &Vec<Need>)| {
@@ -30,7 +30,7 @@ pub fn networks(needs: &BTreeMap<String, Vec<Need>>, fates: &Fates) -> BTreeMap<
 }
 
 fn network(needs: &[Need], fate: impl Fn(&Need) -> Option<Fate>) -> Option<Network> {
-    // It had routes, but no longer has a pod range.
+    // The Node has routes, but no pod range any more.
     if needs.is_empty() {
         return Some(Network::Unavailable);
     }

@@ -1,5 +1,5 @@
-//! One reconcile: list, plan, let the rail judge, perform, tell. Decisions are in `plan`, `condition`, `retries`,
-//! `verdict` and the rail; here they are only strung together.
+//! One reconcile: list, plan, check the rail, execute, report. The decisions are in `plan`, `condition`, `retries`, `verdict` and the rail;
+//! this file connects them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,10 +34,10 @@ use crate::rails::pause::{self, Paused};
 use crate::rails::second_look::{SecondLook, Verdict};
 use crate::view::node_reference;
 
-/// The waits after failed lists. Their cap is low: one list costs little, and nothing is done until one succeeds.
+/// The back-off after failed lists. Its maximum is low: one list is cheap, and nothing is changed until one succeeds.
 const LIST_RETRY: Backoff = Backoff { base: Duration::from_secs(5), max: Duration::from_secs(60) };
 
-/// What reconciles need, and what they remember of each other.
+/// The dependencies of a reconcile, and the state between reconciles.
 pub(super) struct Work {
     routes: Arc<dyn Routes>,
     range: ClusterRange,
@@ -57,12 +57,12 @@ struct Memory {
     lookups: Lookups,
 }
 
-/// How a reconcile went.
+/// The result of a reconcile.
 #[derive(Debug, Default)]
 struct Report {
     changed: usize,
     failed: usize,
-    /// A removal waits this long for its second look.
+    /// How long a held plan waits before the next reconcile; `None` if nothing is held.
     held: Option<Duration>,
     conditions_failed: usize,
 }
@@ -100,7 +100,8 @@ impl Work {
         Self { routes, range, options, context, cancel, pending, memory }
     }
 
-    /// Runs one reconcile. Its verdict is always a time: at the latest after the period there is another.
+    /// Runs one reconcile. Always returns a delay: the next one runs after the period at the latest, or after the back-off if the list
+    /// failed.
     pub(super) async fn on(&self) -> Outcome {
         let trigger = self.pending.begin(Instant::now());
         let mut memory = self.memory.lock().await;
@@ -147,7 +148,7 @@ impl Work {
         let observed = self.observe(routes, instances.as_deref());
         let plan = plan(&observed, &self.range);
         memory.retries.keep_only(&plan.changes.keys().copied().collect());
-        // Before the rail: it judges what is about to be done, and nothing is.
+        // Checked before the rail, which judges only plans that are about to be executed.
         if self.is_fenced(&plan, &observed, &mut memory.paused_told) {
             return Report { held: Some(pause::LOOK_AGAIN), ..Report::default() };
         }
@@ -175,8 +176,8 @@ impl Work {
         report
     }
 
-    /// The Nodes are read after the routes were listed: a route may not look like one of a Node that is not there yet. A Node without
-    /// provider ID whose machine this cloud never showed may be bare metal: its routes and its condition are left alone (SR-4).
+    /// Reads the Nodes after the routes were listed, so that no route seems to belong to a missing Node. A Node without provider ID may be
+    /// bare metal if no controller has observed its machine: its routes and its condition are left alone (SR-4).
     fn observe(&self, routes: Vec<Route>, instances: Option<&dyn Instances>) -> Observed {
         let is_ours = |node: &Arc<NodeView>| {
             let filter = &self.context.node_filter;
@@ -209,7 +210,7 @@ impl Work {
         let removals = if drastic { removals } else { BTreeSet::new() };
         match rail.judge(removals, self.options.second_look_after, now) {
             Verdict::Pass => {
-                // The whole plan is performed now; what of it fails is looked at twice again.
+                // The whole plan is executed now; removals that fail need two observations again.
                 rail.settled();
                 None
             }
@@ -225,7 +226,7 @@ impl Work {
         }
     }
 
-    /// Whether nothing may be written: a person paused it, or the cloud or the lease says so.
+    /// Whether nothing may be written: because of a pause, a lost identity or the lease.
     fn is_fenced(&self, plan: &RoutePlan, observed: &Observed, paused_told: &mut bool) -> bool {
         let fence = self.context.fence.as_ref();
         if let Err(paused) = pause::judge(fence) {
@@ -236,7 +237,7 @@ impl Work {
         fence.check().is_err()
     }
 
-    /// Nothing is written. One of the Nodes that wait for it is told, once.
+    /// Reports a pause once, with an event on one of the Nodes that wait for changes.
     fn tell_paused(&self, plan: &RoutePlan, observed: &Observed, paused: &Paused, told: &mut bool) {
         if plan.changes.is_empty() || std::mem::replace(told, true) {
             return;
@@ -270,7 +271,7 @@ impl Work {
         }
     }
 
-    /// Tells of routes that could not be made, on their Node.
+    /// Emits an event on the Node of each route that could not be created.
     fn tell(&self, observed: &Observed, tried: &[Tried]) {
         for (change, answer) in tried {
             let (RouteChange::Create { hint, route }, Err(error)) = (change, answer) else { continue };
@@ -289,7 +290,7 @@ impl Work {
         }
     }
 
-    /// Writes the conditions that must be written; the answer is how many could not be.
+    /// Writes the conditions that are due. Returns how many could not be written.
     async fn write_conditions(
         &self,
         nodes: &[Arc<NodeView>],
@@ -322,7 +323,7 @@ impl Work {
     }
 }
 
-/// Takes out what is held or waits for its next try; what waits has failed before, and that is its fate.
+/// Selects the changes to execute now: not those that are held, or back off after a failure. The latter count as failed.
 fn select(plan: &RoutePlan, hold_removals: bool, retries: &Retries, now: Instant) -> (Changes, Fates) {
     let (mut may_go, mut fates) = (Changes::new(), Fates::new());
     for (destination, steps) in &plan.changes {
@@ -366,7 +367,7 @@ fn remember(retries: &mut Retries, of: IpNet, planned: &[Planned<RouteChange>], 
     retries.failed(of, planned, asked, Instant::now());
 }
 
-/// One line for each reconcile that did something, not for each Node.
+/// Logs one line for each reconcile that did something, not for each Node.
 fn summarize(report: &Report) {
     match report.outcome() {
         "noop" => debug!("compared the routes with the nodes: nothing to do"),

@@ -1,4 +1,4 @@
-//! What a plan for a Service means for its users, in one word and with the steps that make it so. Pure.
+//! Classifies the plan for a Service by its effect on users, with the relevant steps. Pure.
 
 use bowline_cloud::shadow::{PlannedStep, Touch, Verdict};
 use bowline_cloud::{
@@ -9,14 +9,14 @@ use bowline_cloud::{
 use crate::rails::adopt_only::{changes_address, words};
 use crate::service::desire::has_finalizer;
 
-/// Not more steps are shown of one plan: the first ones tell what it is about.
+/// The maximum number of listed steps per plan; the first ones show what it does.
 pub(super) const MOST_STEPS: usize = 10;
 
-/// What is said of one Service.
+/// The result for one Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
-    /// Whether adopt-only mode holds it.
+    /// Whether adopt-only mode would hold the plan.
     pub(super) held: bool,
     pub(super) planned: Vec<PlannedStep>,
     pub(super) message: String,
@@ -36,7 +36,7 @@ impl Judged {
         Self::new(Verdict::Paused, format!("paused by its annotation: {why}"))
     }
 
-    /// There are no load balancers, and so nothing is done about them.
+    /// The cloud has no load balancers, so nothing is planned.
     pub(super) fn nothing(why: &str) -> Self {
         Self::new(Verdict::Settled, why)
     }
@@ -46,18 +46,18 @@ impl Judged {
     }
 }
 
-/// What was planned for a Service.
+/// The plan for a Service.
 pub(super) struct Outcome<'a> {
     pub(super) service: &'a ServiceView,
     pub(super) purpose: Purpose,
     pub(super) plan: &'a Plan<AnyStep, LoadBalancerStatus>,
-    /// How it will be reached, if that is known.
+    /// The status after the plan; `None` if it is not known.
     pub(super) outlook: Option<&'a LoadBalancerStatus>,
-    /// Annotations that would be written.
+    /// Annotations that the service controller would write.
     pub(super) notes: &'a Notes,
-    /// What it asks for and does not get.
+    /// Settings of the Service that the load balancer does not get.
     pub(super) shortfalls: &'a [Shortfall],
-    /// Not more steps are told.
+    /// The maximum number of listed steps.
     pub(super) most_steps: usize,
 }
 
@@ -71,17 +71,17 @@ impl Outcome<'_> {
             Plan::Elsewhere => Judged::new(Verdict::Settled, "another controller does this"),
         };
         let judged = self.with_shortfalls(judged);
-        // Every removal waits in that mode, whatever it would take.
+        // Adopt-only mode holds every removal, whatever it would delete.
         if self.purpose == Purpose::Remove { judged.held() } else { judged }
     }
 
-    /// The manager that serves it now may go on serving it: whoever hands the cluster over has to know.
+    /// The current manager may keep serving the Service, so a refusal blocks the migration.
     fn refused(&self) -> Verdict {
         let is_served = self.purpose == Purpose::Ensure && !self.service.status.ingress.is_empty();
         if is_served { Verdict::Blocked } else { Verdict::Refused }
     }
 
-    /// A value that cannot be read matters more than what is changed in place.
+    /// A shortfall that blocks the migration outweighs changes in place.
     fn with_shortfalls(&self, judged: Judged) -> Judged {
         let blocking = self.shortfalls.iter().filter(|one| one.kind.blocks_hand_over());
         let messages: Vec<&str> = blocking.map(|one| one.message.as_str()).collect();
@@ -97,7 +97,7 @@ impl Outcome<'_> {
         let worst = steps.iter().min_by_key(|planned| touch(planned));
         let touched = worst.map_or(Touch::InPlace, touch);
         let shown: Vec<_> = steps.iter().take(self.most_steps).map(shown).collect();
-        // A plan that only changes something in place may still end with another address.
+        // A plan that only changes objects in place may still result in another address.
         if touched == Touch::InPlace
             && let Some(moved) = self.outlook.and_then(|outlook| self.moved(outlook))
         {
@@ -108,7 +108,7 @@ impl Outcome<'_> {
         Judged { verdict: touched.into(), held: touched.is_held(), planned: shown, message }
     }
 
-    /// In the cloud all is well; what is left is on the Service.
+    /// Nothing has to change in the cloud; only the Service may need writes.
     fn settled(&self, status: &LoadBalancerStatus) -> Judged {
         if self.purpose == Purpose::Remove {
             let message = "nothing of it is in the cloud; its finalizer and its status would be taken off";
@@ -130,7 +130,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// The Service shows an address, and would show another one.
+    /// The result if the Service has an address and would get another one; `None` otherwise.
     fn moved(&self, outlook: &LoadBalancerStatus) -> Option<Judged> {
         let before = &self.service.status;
         if !changes_address(before, outlook) {

@@ -1,4 +1,4 @@
-//! Asks the cloud about everything, and judges what would be done. Changes nothing.
+//! Observes all Services and Nodes in the cloud, and classifies what would be done. Changes nothing.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::controller::ControllerContext;
 use crate::service::desire::{pause_of, purpose};
 use crate::service::nodes::SharedNodes;
 
-/// All that one look says.
+/// The result of one observation.
 pub(super) struct Seen {
     pub(super) project: Option<String>,
     pub(super) cloud_problem: Option<String>,
     pub(super) load_balancers: Availability,
     pub(super) instances: Availability,
-    /// Every Service, also those that are settled.
+    /// All Services, including settled ones.
     pub(super) services: Vec<Finding>,
     pub(super) nodes: NodeReport,
 }
 
-/// One look.
+/// One observation.
 pub(super) struct Look<'a> {
     pub(super) options: &'a ShadowOptions,
     pub(super) context: &'a ControllerContext,
@@ -74,7 +74,7 @@ impl Look<'_> {
         findings
     }
 
-    /// What the service controller would ask for.
+    /// The request that the service controller would make.
     fn request(
         &self,
         balancers: &dyn AnyLoadBalancers,
@@ -154,7 +154,7 @@ fn available<T>(capability: Capability<T>) -> (Availability, Option<T>) {
     }
 }
 
-/// Where there are no load balancers nothing is done; where nobody can say so, nothing is known.
+/// The result if nothing could be planned: settled if the cloud has no load balancers, unknown if they are unavailable.
 fn not_planned(can: &Availability) -> Judged {
     let why = can.message.clone().unwrap_or_default();
     match can.state {

@@ -1,6 +1,6 @@
-//! What would be done for one Service, and what the cloud says of Nodes: what the shadow reports of all, for whoever asks about some.
+//! Previews what would be done for one Service, and the machines of Nodes: the same as in the shadow report, for single objects.
 //!
-//! The wish and the set of nodes are those of the service controller, the plan is the provider's own. Nothing is written.
+//! The desired state and the set of nodes are those of the service controller, the plan is the provider's. Nothing is written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::service::desire::{pause_of, purpose};
 use crate::service::leaving::{LeavingNodes, draining, leaving};
 use crate::service::nodes::{next_set, select};
 
-/// Not more machines are read directly in one look: what a list does not show is rare, or the list is wrong.
+/// The maximum number of direct reads of machines in one call. Few machines are missing in a list, unless the list is wrong.
 const MOST_DIRECT_READS: usize = 50;
 
 /// What would be done for one Service.
@@ -28,22 +28,23 @@ const MOST_DIRECT_READS: usize = 50;
 pub struct Preview {
     /// The Service.
     pub service: Arc<ServiceView>,
-    /// What would be done, and why. Also of one that is settled.
+    /// What would be done, and why. Present for settled Services too.
     pub finding: Finding,
-    /// What is there, if a load balancer was found.
+    /// The state of the load balancer; `None` if none was found.
     pub picture: Option<BalancerPicture>,
 }
 
-/// What the cloud says of the machine of a Node.
+/// The machine of a Node.
 #[derive(Debug, Clone)]
 pub enum Machine {
-    /// The Node is somebody else's, and why.
+    /// This manager does not handle the Node, for this reason.
     Foreign(String),
-    /// The Node is this cloud's.
+    /// The Node is handled by this manager; the machine according to the cloud.
     Ours(Evidence<Instance>),
 }
 
-/// What the service controller would ask for; none if the Service is not its business. Who leaves is known as far as the Nodes tell.
+/// The request that the service controller would make; `None` if it does not handle the Service. Leaving nodes are derived from the Nodes
+/// alone, without the state of the service controller.
 #[must_use]
 pub fn request(
     policy: &dyn LoadBalancerPolicy,
@@ -65,7 +66,7 @@ pub fn request(
     })
 }
 
-/// The nodes that get the traffic of a Service whose load balancer drains nodes for so long.
+/// The nodes that get the traffic of a Service. `drain` is how long its load balancer drains leaving nodes; `None` if it does not.
 #[must_use]
 pub fn node_set(nodes: &[Arc<NodeView>], drain: Option<Duration>, now: Timestamp) -> NodeSet {
     let leaves = leaving(&LeavingNodes::default(), &NodeSet::default(), nodes, now);
@@ -73,8 +74,8 @@ pub fn node_set(nodes: &[Arc<NodeView>], drain: Option<Duration>, now: Timestamp
     NodeSet { leaving, ..next_set(&NodeSet::default(), select(nodes)) }
 }
 
-/// What would be done, given what was observed for the request. Pure. All steps are told. One that its owner paused is planned for
-/// nevertheless, and said to be paused.
+/// What would be done, from the observation for the request. Pure. Lists all steps. For a Service that its owner paused, the steps are
+/// listed and the verdict is paused.
 #[must_use]
 pub fn preview(
     request: &LoadBalancerRequest,
@@ -93,14 +94,14 @@ pub fn preview(
     Preview { service: request.service.clone(), finding, picture: observed.picture() }
 }
 
-/// Nobody can say what is there.
+/// The preview if the state of the cloud is unknown.
 #[must_use]
 pub fn unknown(service: &Arc<ServiceView>, why: &Doubt) -> Preview {
     let finding = finding(service, Judged::unknown(why));
     Preview { service: service.clone(), finding, picture: None }
 }
 
-/// What is planned with what was observed, with not more than so many steps told.
+/// Plans with an observation, and lists at most `most_steps` steps.
 pub(super) fn judged(
     request: &LoadBalancerRequest,
     observed: &dyn AnyObserved,
@@ -126,7 +127,7 @@ pub(super) fn finding(service: &ServiceView, judged: Judged) -> Finding {
     Finding { service, uid, verdict, held, address, planned, message }
 }
 
-/// The machines of Nodes; those that `filter` does not select are foreign. What a list does not show is read directly.
+/// The machines of Nodes; Nodes that `filter` does not select are foreign. A machine that is missing in the list is read directly.
 pub async fn machines(
     filter: &NodeFilter,
     instances: &dyn Instances,

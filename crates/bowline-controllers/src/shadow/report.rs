@@ -1,4 +1,4 @@
-//! Puts a report together and keeps it within what a ConfigMap takes. Pure.
+//! Builds a report within the size limit of a ConfigMap. Pure.
 
 use bowline_cloud::shadow::{
     FORMAT, Finding, Mode, NodeReport, PlannedStep, ServiceCounts, ShadowReport, Verdict,
@@ -9,13 +9,14 @@ use super::ShadowOptions;
 use super::look::Seen;
 use crate::service::cut;
 
-/// So many bytes of findings at most. A ConfigMap takes a million, and what is applied counts twice with its quotes escaped.
+/// The maximum size of all findings in bytes. A ConfigMap may have about 1 MB, and applied data counts twice, the second time with escaped
+/// quotes.
 const MOST_BYTES: usize = 300_000;
 
-/// So many names of Nodes in one list.
+/// The maximum number of Node names in one list.
 const MOST_NAMES: usize = 500;
 
-/// The longest text of a finding that is shown whole.
+/// The maximum length of a text in a finding, in bytes.
 const LONGEST_TEXT: usize = 512;
 
 pub(super) fn compose(
@@ -31,7 +32,7 @@ pub(super) fn compose(
     ShadowReport {
         format: FORMAT,
         mode: options.mode,
-        // Whoever does not lead does not run the controllers, and only in shadow mode reports all the same.
+        // In adopt-only mode only the leader runs the controllers and reports; in shadow mode there is no leader.
         leader: options.mode == Mode::AdoptOnly,
         version: options.version.clone(),
         cluster_name: options.cluster_name.to_string(),
@@ -49,7 +50,7 @@ pub(super) fn compose(
     }
 }
 
-/// Those that somebody has to look at, the worst first and then by name, as many as fit; and how many do not.
+/// The findings to report, the worst first and then by name, as many as fit; and the number of those that do not.
 fn listed(services: Vec<Finding>, most: usize) -> (Vec<Finding>, usize) {
     let mut worth: Vec<_> = services.into_iter().filter(is_worth_telling).map(shortened).collect();
     worth.sort_by(|one, other| {

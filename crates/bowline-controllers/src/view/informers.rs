@@ -1,4 +1,4 @@
-//! The two informers that all controllers share, in one place, so that what is measured is what runs.
+//! The two informers that all controllers share, defined once, so that benchmarks use the same ones.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use bowline_kube::informer::InformerSpec;
 use super::{SlimNode, SlimService, node_view, service_view};
 use crate::service::desire::concerns_us;
 
-/// All Nodes.
+/// The informer of all Nodes.
 #[must_use]
 pub fn node_informer() -> InformerSpec<SlimNode, Arc<NodeView>> {
     InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
 }
 
-/// The Services that have a load balancer, want one, or have remains of one. Others are not kept.
+/// The informer of Services that have a load balancer, want one, or have remains of one. Other Services are not cached.
 #[must_use]
 pub fn service_informer() -> InformerSpec<SlimService, Arc<ServiceView>> {
     InformerSpec::new("services", |service: SlimService| {

@@ -1,4 +1,4 @@
-//! The metadata of an object without what nobody here reads: managed fields alone are a tree of hundreds of allocations.
+//! Object metadata without unused fields: managed fields alone take hundreds of allocations.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Node → [`NodeView`]. What no controller reads (images, capacity, managed fields) is not even parsed.
+//! Projects a Node to [`NodeView`]. Unused fields (images, capacity, managed fields) are not parsed.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::{exactly, metadata};
 
-/// Longer annotations are other people's state, not options: they are not kept.
+/// The maximum length of a cached annotation value, in bytes. Longer ones are state of other components, not options.
 pub const LONGEST_ANNOTATION_BYTES: usize = 1024;
 
-/// Annotations in which kubelets, volume drivers and networks keep their state. Every node has them, no cloud reads them.
+/// Prefixes of annotations in which kubelets, volume drivers and networks store state. Every Node has them, and no provider reads them.
 const STATE_OF_OTHERS: [&str; 7] = [
     "csi.volume.kubernetes.io/",
     "flannel.alpha.coreos.com/",
@@ -83,7 +83,7 @@ struct SlimNodeInfo {
     system_uuid: Option<Text>,
 }
 
-/// The projection. Total: what cannot be read (an address of a kind we do not know, a bad CIDR) is left out.
+/// Projects a Node. Never fails: an address of unknown type or an invalid CIDR is dropped.
 #[must_use]
 pub fn node_view(node: SlimNode) -> NodeView {
     let SlimNode { metadata, spec, status } = node;
@@ -111,7 +111,7 @@ fn kept_annotations(annotations: Option<BTreeMap<String, String>>) -> Pairs {
     annotations.into()
 }
 
-/// Whether an annotation of a Node is in its view.
+/// Whether [`NodeView`] has an annotation of a Node.
 #[must_use]
 pub fn keeps_node_annotation(key: &str, value: &str) -> bool {
     value.len() <= LONGEST_ANNOTATION_BYTES && !STATE_OF_OTHERS.iter().any(|prefix| key.starts_with(prefix))

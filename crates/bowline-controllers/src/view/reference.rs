@@ -1,9 +1,9 @@
-//! References to Nodes and Services, as events carry them.
+//! Object references to Nodes and Services, for events.
 
 use bowline_cloud::{NodeView, ServiceView, Watched};
 use k8s_openapi::api::core::v1::ObjectReference;
 
-/// What an event about a Node refers to.
+/// The reference to a Node.
 #[must_use]
 pub fn node_reference(node: &NodeView) -> ObjectReference {
     ObjectReference {
@@ -15,7 +15,7 @@ pub fn node_reference(node: &NodeView) -> ObjectReference {
     }
 }
 
-/// What an event about a Service refers to.
+/// The reference to a Service.
 #[must_use]
 pub fn service_reference(service: &ServiceView) -> ObjectReference {
     ObjectReference {
@@ -28,7 +28,7 @@ pub fn service_reference(service: &ServiceView) -> ObjectReference {
     }
 }
 
-/// What an event about either refers to.
+/// The reference to a Node or a Service.
 #[must_use]
 pub fn reference(object: &Watched) -> ObjectReference {
     match object {

@@ -1,4 +1,4 @@
-//! Service → [`ServiceView`].
+//! Projects a Service to [`ServiceView`].
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{exactly, metadata};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The type of the one condition that is kept: the framework's own.
+/// The type of the only condition that is cached: the service controller's own.
 pub const SERVICE_CONDITION: &str = "bowline.dev/LoadBalancerReady";
 
 /// A Service with the fields that [`ServiceView`] needs.
@@ -105,7 +105,7 @@ struct SlimIngress {
     ports: Vec<PortStatus>,
 }
 
-/// The projection. Total: an ingress address that is none is left out.
+/// Projects a Service. Never fails: an invalid ingress IP is dropped.
 #[must_use]
 pub fn service_view(service: SlimService) -> ServiceView {
     let SlimService { metadata, spec, status } = service;
@@ -139,20 +139,20 @@ pub fn service_view(service: SlimService) -> ServiceView {
     }
 }
 
-/// What `kubectl apply` last sent is as long as the Service itself, and no option of anybody.
+/// Drops the last applied configuration of `kubectl apply`: it is as long as the Service, and no option.
 fn kept_annotations(annotations: Option<BTreeMap<String, String>>) -> Pairs {
     let mut annotations = annotations.unwrap_or_default();
     annotations.retain(|key, _| keeps_service_annotation(key));
     annotations.into()
 }
 
-/// Whether an annotation of a Service is in its view.
+/// Whether [`ServiceView`] has an annotation of a Service.
 #[must_use]
 pub fn keeps_service_annotation(key: &str) -> bool {
     key != LAST_APPLIED
 }
 
-/// What we said of the Service. Conditions of others are theirs.
+/// The condition that the service controller wrote. Conditions of other types are dropped.
 fn own_condition(condition: SlimCondition) -> Option<Box<ServiceCondition>> {
     let SlimCondition { r#type, status, reason, message } = condition;
     let status = match status.as_str() {
@@ -160,12 +160,12 @@ fn own_condition(condition: SlimCondition) -> Option<Box<ServiceCondition>> {
         "False" => ConditionStatus::False,
         _unknown => ConditionStatus::Unknown,
     };
-    // The message of a condition that is True is the same on every Service.
+    // Not needed, and the same on every Service.
     let message = if status == ConditionStatus::True { Box::default() } else { message };
     (r#type == SERVICE_CONDITION).then(|| Box::new(ServiceCondition { status, reason, message }))
 }
 
-/// Go writes a port that is not set as 0 or leaves it out.
+/// Go encodes an unset port as 0 or leaves it out.
 fn some_port(port: u16) -> Option<u16> {
     (port != 0).then_some(port)
 }
