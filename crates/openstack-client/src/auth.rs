@@ -1,6 +1,6 @@
-//! Who we are to a cloud: options become credentials, credentials a request for a token, a token a session.
+//! Authentication: options resolve to credentials, credentials to a token request, and a session holds the token.
 //!
-//! Secrets are `SecretString` throughout: they are shown by no `Debug` and zeroised when dropped.
+//! All secrets are `SecretString`: `Debug` output does not contain them, and they are zeroised when dropped.
 
 mod options;
 mod request_body;
@@ -21,25 +21,25 @@ pub use self::{
 pub(crate) use self::{request_body::request_body, session::Session, token::Token};
 use crate::base_url::BaseUrl;
 
-/// What is needed to get a token, and again.
+/// Everything needed to request a token from Keystone, and to renew it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     pub(crate) auth_url: BaseUrl,
-    /// How we prove who we are.
+    /// The authentication method and its secret.
     pub method: Method,
-    /// What the token is for.
+    /// The scope of the token.
     pub scope: Scope,
 }
 
 impl Credentials {
-    /// Scheme, host and port of Keystone, such as `https://keystone.example:5000`, in one form for the same place.
+    /// Scheme, host and port of Keystone, such as `https://keystone.example:5000`. Normalized: lower case, without the default port.
     #[must_use]
     pub fn auth_origin(&self) -> String {
         self.auth_url.origin()
     }
 }
 
-/// How we prove who we are.
+/// An authentication method of Keystone.
 #[derive(Clone, Debug)]
 pub enum Method {
     /// A user's password.
@@ -49,18 +49,18 @@ pub enum Method {
         /// The password.
         password: SecretString,
     },
-    /// A token that somebody else got. When it runs out, nothing can renew it.
+    /// A token issued to another client. It cannot be renewed when it expires.
     Token(SecretString),
-    /// An application credential, which has its scope built in.
+    /// An application credential. Its project is fixed, so no scope is sent.
     ApplicationCredential {
-        /// Which.
+        /// The application credential.
         credential: ApplicationCredential,
         /// Its secret.
         secret: SecretString,
     },
 }
 
-/// Whether both prove the same: for telling whether credentials were changed, never for judging a guess.
+/// Compares secrets to detect changed credentials. The comparison is not constant-time, so it must not be used to verify a guess.
 impl PartialEq for Method {
     fn eq(&self, other: &Self) -> bool {
         let same = |one: &SecretString, two: &SecretString| one.expose_secret() == two.expose_secret();
@@ -89,7 +89,7 @@ pub enum ApplicationCredential {
     Name {
         /// The name.
         name: String,
-        /// Whose it is.
+        /// The user that owns it.
         user: UserRef,
     },
 }
@@ -131,18 +131,18 @@ pub enum ProjectRef {
     },
 }
 
-/// What a token is for.
+/// The scope of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// A project.
     Project(ProjectRef),
     /// A domain.
     Domain(DomainRef),
-    /// What a trust gives.
+    /// The project and roles of a trust, by the trust's id.
     Trust(String),
     /// The whole cloud.
     System,
-    /// What the method itself says: an application credential has its project.
+    /// The scope that the method implies: an application credential is bound to a project.
     OfMethod,
 }
 

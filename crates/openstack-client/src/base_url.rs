@@ -1,20 +1,20 @@
-//! The address below which a service lives: scheme, authority and a path that ends in a slash. Nothing here talks.
+//! The base URL of a service: scheme, authority and a path that ends in a slash. Pure, makes no requests.
 
 use std::fmt;
 
 use http::Uri;
 
-/// A text that is not the address of a service.
+/// A string that is not a usable base URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {why}; give a URL such as https://keystone.example:5000/v3")]
 pub struct InvalidUrl {
-    /// Where the address stands.
+    /// The option or document that contains the URL.
     pub what: String,
-    /// What is wrong with it. It does not quote the address, which may hold a password.
+    /// What is wrong. It does not quote the URL, which may contain a password.
     pub why: &'static str,
 }
 
-/// The address of a service.
+/// The base URL of a service.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct BaseUrl {
     origin: String,
@@ -23,7 +23,7 @@ pub(crate) struct BaseUrl {
 }
 
 impl BaseUrl {
-    /// Reads an absolute HTTP address. Query and fragment are dropped.
+    /// Parses an absolute HTTP URL. Query and fragment are dropped.
     pub(crate) fn parse(what: &str, text: &str) -> Result<Self, InvalidUrl> {
         let fail = |why| InvalidUrl { what: what.to_owned(), why };
         let text = text.trim();
@@ -44,18 +44,18 @@ impl BaseUrl {
         Ok(Self { origin: format!("{scheme}://{authority}"), path: joined(&segments) })
     }
 
-    /// The same origin with everything from the first version on cut off: `…/identity/v3/` is `…/identity/`.
+    /// The same origin with the path cut at the first version segment: `…/identity/v3/` becomes `…/identity/`.
     pub(crate) fn without_version(&self) -> Self {
         let kept: Vec<&str> = segments(&self.path).take_while(|segment| !is_version(segment)).collect();
         Self { origin: self.origin.clone(), path: joined(&kept) }
     }
 
-    /// The same address with one more segment.
+    /// The same URL with one more path segment.
     pub(crate) fn with_segment(&self, segment: &str) -> Self {
         Self { origin: self.origin.clone(), path: format!("{}{segment}/", self.path) }
     }
 
-    /// The major version in the path, if there is one.
+    /// The major version in the path; `None` if the path has no version.
     pub(crate) fn major(&self) -> Option<u32> {
         segments(&self.path).find(|segment| is_version(segment)).and_then(major_of)
     }
@@ -65,7 +65,7 @@ impl BaseUrl {
         self.origin.starts_with("https:")
     }
 
-    /// Scheme, host and port, in lower case and without a port that goes without saying.
+    /// Scheme, host and port, in lower case and without the default port.
     pub(crate) fn origin(&self) -> String {
         let origin = self.origin.to_ascii_lowercase();
         let port = if origin.starts_with("https:") { ":443" } else { ":80" };
@@ -77,7 +77,7 @@ impl BaseUrl {
         &self.path
     }
 
-    /// The address of something below this one; `relative` does not begin with a slash and is percent-encoded already.
+    /// The URL of a resource below this base. `relative` has no leading slash and is already percent-encoded.
     pub(crate) fn uri(&self, relative: &str, query: &str) -> Result<Uri, http::Error> {
         let question = if query.is_empty() { "" } else { "?" };
         Ok(format!("{self}{relative}{question}{query}").parse::<Uri>()?)
@@ -109,7 +109,7 @@ fn joined(segments: &[&str]) -> String {
     path
 }
 
-/// Whether a segment of a path is a version: `v3`, `v2.0`, `v2.1`.
+/// Whether a path segment is a version: `v3`, `v2.0`, `v2.1`.
 pub(crate) fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|digits| {
         digits.starts_with(|c: char| c.is_ascii_digit())

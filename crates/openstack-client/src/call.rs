@@ -1,4 +1,4 @@
-//! A call of an API as data, and the wire that it goes over.
+//! An API call as data, and the HTTP layer that sends it.
 
 use std::{fmt, sync::Arc};
 
@@ -18,38 +18,38 @@ use crate::{
     transport::{Answer, AnswerKind, Body, ExchangeError},
 };
 
-/// What may stand in a path or a query as it is.
+/// Characters that need no percent-encoding in a path or query.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A call of an API. It does not know the address of the service.
+/// An API call. It does not contain the URL of the service.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) service: Service,
-    /// Its name in the metrics.
+    /// The value of the metrics label `request`.
     pub(crate) request: &'static str,
     pub(crate) method: Method,
-    /// Below the service's version, encoded.
+    /// The path below the service's version, percent-encoded.
     pub(crate) path: String,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: HeaderMap,
     pub(crate) payload: Payload,
-    /// The statuses that mean success.
+    /// The status codes that mean success.
     pub(crate) ok: &'static [u16],
-    /// How large a success may be.
+    /// The kind of the answer, which limits its size.
     pub(crate) answer: AnswerKind,
 }
 
-/// What a call brings along.
+/// The request body.
 #[derive(Clone)]
 pub(crate) enum Payload {
     Nothing,
     Written(Bytes),
-    /// Written when it is sent: a thousand calls may wait for the budget, each with a thousand members.
+    /// Serialized when the request is sent: thousands of calls may wait for the budget, each with a body of a thousand members.
     Unwritten(Arc<dyn Fn() -> Result<Bytes, Error> + Send + Sync>),
 }
 
 impl Payload {
-    /// What is sent.
+    /// The serialized body.
     pub(crate) fn bytes(&self) -> Result<Bytes, Error> {
         match self {
             Self::Nothing => Ok(Bytes::new()),
@@ -59,8 +59,8 @@ impl Payload {
     }
 }
 
-/// What is sent, below the key that services want it under. It is written as it is: thousands of members would take several times the
-/// room in between as JSON values.
+/// A value wrapped in the single key that services expect. It serializes the value directly: with thousands of members, an intermediate
+/// JSON value would take several times the memory.
 pub(crate) struct Below<'a, T: ?Sized>(pub(crate) &'static str, pub(crate) &'a T);
 
 impl<T: Serialize + ?Sized> Serialize for Below<'_, T> {
@@ -117,7 +117,7 @@ impl Call {
         Self::new(service, request, Method::PUT, path, &[200, 201, 202]).json(body)
     }
 
-    /// A PUT whose body is made when it is sent.
+    /// A PUT whose body is serialized when it is sent.
     pub(crate) fn put_late(
         service: Service,
         request: &'static str,
@@ -128,7 +128,7 @@ impl Call {
             .with_json(Payload::Unwritten(Arc::new(body)))
     }
 
-    /// A PUT that says everything in its path.
+    /// A PUT without a body.
     pub(crate) fn put_nothing(service: Service, request: &'static str, path: &[&str]) -> Self {
         Self::new(service, request, Method::PUT, path, &[200, 201, 202, 204])
     }
@@ -147,19 +147,19 @@ impl Call {
         self
     }
 
-    /// The same call, whose answer may be as large as a list.
+    /// The same call with the response size limit of a list.
     pub(crate) fn answered_by_list(mut self) -> Self {
         self.answer = AnswerKind::List;
         self
     }
 
-    /// The same call with one more parameter.
+    /// The same call with one more query parameter.
     pub(crate) fn with(mut self, key: &str, value: impl fmt::Display) -> Self {
         self.query.push((key.to_owned(), value.to_string()));
         self
     }
 
-    /// The same call with one more parameter, if there is a value.
+    /// The same call with one more query parameter, if `value` is `Some`.
     pub(crate) fn with_some(self, key: &str, value: Option<impl fmt::Display>) -> Self {
         match value {
             Some(value) => self.with(key, value),
@@ -167,7 +167,8 @@ impl Call {
         }
     }
 
-    /// A 404 on a write may be about something that its body names. It is believed only if it names what the path names.
+    /// A 404 on a POST or PUT may be about an object that the body references. It keeps its class only if the message names an id of the
+    /// path; otherwise it becomes a conflict.
     pub(crate) fn doubt(&self, error: Error) -> Error {
         let writes = matches!(self.method, Method::POST | Method::PUT);
         if !writes || !error.is_not_found() || self.is_named_by(error.message()) {
@@ -176,7 +177,7 @@ impl Call {
         error.reclassified(ErrorClass::Conflict, "something that the request needs is not there")
     }
 
-    /// Whether `text` names an object of the path. Ids have digits, the words between them have none.
+    /// Whether `text` names an object of the path. Path segments with a digit are taken as ids; collection names have none.
     fn is_named_by(&self, text: &str) -> bool {
         let mut ids = self.path.split('/').filter(|part| part.bytes().any(|byte| byte.is_ascii_digit()));
         ids.any(|id| {
@@ -189,14 +190,14 @@ impl Call {
         self.method != Method::GET
     }
 
-    /// Query parameters as they stand behind the question mark.
+    /// The encoded query string, without the question mark.
     pub(crate) fn query_text(&self) -> String {
         let pairs: Vec<String> =
             self.query.iter().map(|(key, value)| format!("{}={}", encode(key), encode(value))).collect();
         pairs.join("&")
     }
 
-    /// How the call is shown.
+    /// The call as it appears in errors and logs.
     pub(crate) fn line(&self, base_path: &str) -> RequestLine {
         RequestLine {
             service: self.service,
@@ -206,7 +207,7 @@ impl Call {
     }
 }
 
-/// A body as it is sent.
+/// Serializes a request body as JSON.
 pub(crate) fn json(body: &impl Serialize) -> Result<Bytes, Error> {
     let text = serde_json::to_vec(body).map_err(|error| Error::invalid(error.to_string()))?;
     Ok(text.into())
@@ -216,7 +217,7 @@ fn encode(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
-/// A transport, with what every request over it says and how its answers are judged.
+/// A transport with the common request headers, the error classification and the observer of requests.
 pub(crate) struct Wire {
     pub(crate) transport: Transport,
     pub(crate) user_agent: Option<HeaderValue>,
@@ -235,7 +236,7 @@ impl Wire {
         (self.clock)()
     }
 
-    /// Sends a request once.
+    /// Sends a request once, without retries.
     pub(crate) async fn send(
         &self,
         line: &RequestLine,
@@ -272,8 +273,8 @@ impl Wire {
         Ok(answer)
     }
 
-    /// The error that an answer is. An answer that repeats `secret` is not shown: Keystone does that with requests that
-    /// it does not understand.
+    /// Converts an unsuccessful answer to an error. A body that contains `secret` is not shown: Keystone quotes requests that it cannot
+    /// parse.
     pub(crate) fn judge(&self, service: Service, answer: &Answer, secret: Option<&SecretString>) -> Error {
         let repeats = secret.is_some_and(|secret| repeats(&answer.body, secret));
         let body = if repeats {
@@ -285,7 +286,7 @@ impl Wire {
     }
 }
 
-/// A request on its way. The witness is told when it is dropped, so that one whose caller gave up is told of as well.
+/// A request in flight. It reports to the witness when it is dropped, so requests whose caller was cancelled are reported as well.
 struct Awaited<'a> {
     witness: &'a dyn Witness,
     line: &'a RequestLine,
@@ -305,7 +306,7 @@ impl Drop for Awaited<'_> {
     }
 }
 
-/// Whether a body holds the secret, as it is or as JSON writes it.
+/// Whether a body contains the secret, in plain form or JSON-escaped.
 fn repeats(body: &[u8], secret: &SecretString) -> bool {
     let secret = secret.expose_secret();
     let escaped = Zeroizing::new(serde_json::to_string(secret).unwrap_or_default());
@@ -323,7 +324,7 @@ fn no_answer(error: &ExchangeError) -> Error {
     Error::new(ErrorClass::Transient, outcome, error.to_string())
 }
 
-/// The wall clock of this machine.
+/// The system's wall clock.
 pub(crate) fn system_clock() -> WallClock {
     Arc::new(Timestamp::now)
 }
@@ -343,7 +344,7 @@ mod tests {
     /// The path, the status, and the request id.
     type OneCall = (String, Option<u16>, Option<String>);
 
-    /// What was told.
+    /// The requests that were reported.
     #[derive(Default)]
     struct Told(Mutex<Vec<OneCall>>);
 

@@ -1,8 +1,8 @@
-//! The client: one identity in one region of one cloud. Cheap to clone; all clones share token, endpoints and connections.
+//! The client: one identity in one region of one cloud. Cheap to clone; clones share the token, the endpoints and the connections.
 //!
-//! Each call asks the budget, gets the token, finds the endpoint, asks the fence if it changes something, and is sent.
-//! After a 401 the token is renewed and the call repeated, once. Nothing else is repeated, unless the handle is a patient one: then
-//! what is refused for a moment only is asked for again (`client/patience.rs`).
+//! A call acquires a permit of the budget, gets the token, resolves the endpoint, checks the fence if it is a mutation, and is sent. After
+//! a 401 the token is renewed and the call repeated once. Other errors are not retried, except by clients made with [`Client::patient`],
+//! which retry calls that a service refused temporarily (`client/patience.rs`).
 
 mod endpoints;
 mod patience;
@@ -47,13 +47,13 @@ struct Shared {
     session: Session,
     settings: Settings,
     endpoints: Mutex<BTreeMap<Service, Endpoint>>,
-    /// The region of the first endpoint that was used, where none is set.
+    /// The region of the first endpoint that was resolved; used if no region is configured.
     region: OnceLock<String>,
     failures: Failures,
 }
 
 impl Client {
-    /// A client over `transport`. It authenticates with its first call.
+    /// Creates a client over `transport`. It authenticates with its first call.
     #[must_use]
     pub fn new(transport: Transport, settings: Settings) -> Self {
         let user_agent = HeaderValue::try_from(&settings.user_agent).ok();
@@ -70,58 +70,58 @@ impl Client {
         }
     }
 
-    /// The same client, whose calls have this priority.
+    /// The same client with another call priority.
     #[must_use]
     pub fn with_priority(&self, priority: Priority) -> Self {
         Self { priority, ..self.clone() }
     }
 
-    /// The same client, which asks `fence` before each change.
+    /// The same client, which checks `fence` before each mutation.
     #[must_use]
     pub fn fenced_by(&self, fence: Arc<dyn WriteFence>) -> Self {
         Self { fence: Some(fence), ..self.clone() }
     }
 
-    /// The same client, which makes a call again, after a moment, that a service refuses for the moment only: any that it is asked to make
-    /// some seconds later, and reads also when nobody serves them. For who would have to begin anew otherwise.
+    /// The same client, which retries a call that a service refused temporarily: after a short `Retry-After` (a mutation only if the
+    /// service certainly did not execute it), and a read also after a 502 or 503 without `Retry-After`. For callers whose work would
+    /// otherwise have to start again.
     #[must_use]
     pub fn patient(self) -> Self {
         Self { is_patient: true, ..self }
     }
 
-    /// Authenticates if need be, and says who we are to the cloud.
+    /// The identity of the token. Authenticates if necessary.
     ///
     /// # Errors
     ///
-    /// [`Error`] when Keystone gives no token.
+    /// [`Error`] if Keystone issues no token.
     pub async fn identity(&self) -> Result<TokenIdentity, Error> {
         Ok(self.shared.session.token().await?.identity.clone())
     }
 
-    /// Who we are to the cloud, as far as Keystone stands by it: an error as long as it has refused, or failed, to renew
-    /// the token, even if the old one has not run out.
+    /// Like [`Self::identity`], but fails while the last attempt to renew the token has failed, even if the old token is still valid.
     ///
     /// # Errors
     ///
-    /// [`Error`] when Keystone gives no token, or gave none when it was last asked.
+    /// [`Error`] if Keystone issues no token, or if the last token request failed and must not be repeated yet.
     pub async fn undisputed_identity(&self) -> Result<TokenIdentity, Error> {
         Ok(self.shared.session.undisputed_token().await?.identity.clone())
     }
 
-    /// Whether the catalog has an endpoint for `service` that may be used, in the region and the interface that are set.
+    /// Whether the catalog has a usable endpoint of `service` in the configured region and interface.
     ///
     /// # Errors
     ///
-    /// [`Error`] when Keystone gives no token.
+    /// [`Error`] if Keystone issues no token.
     pub async fn has(&self, service: Service) -> Result<bool, Error> {
         Ok(matches!(self.offered(service).await?, Offered::Secure | Offered::Insecure { allowed: true }))
     }
 
-    /// The versions that `service` lists at its root.
+    /// The versions that `service` lists at its root URL.
     ///
     /// # Errors
     ///
-    /// [`Error`] when there is no such service or it does not answer so.
+    /// [`Error`] if the catalog has no such service or its answer is no list of versions.
     pub async fn versions(&self, service: Service) -> Result<Vec<Version>, Error> {
         let measured = self.shared.settings.metrics.start("version_list");
         measured.end(self.list_versions(service).await)

@@ -1,7 +1,7 @@
-//! `clouds.yaml`, with `secure.yaml` and `clouds-public.yaml`: where OpenStack's own tools keep clouds and credentials.
+//! `clouds.yaml`, with `secure.yaml` and `clouds-public.yaml`: the files in which OpenStack's tools keep clouds and credentials.
 //!
-//! These files hold passwords, so nothing of them is ever quoted, and their text is zeroised. Which files there are is
-//! found by [`Search`]; what they say is put together by [`Documents::entry`], which is pure.
+//! These files contain passwords, so their content is never quoted and the text is zeroised. [`Search`] finds and reads the files;
+//! [`Documents::entry`], which is pure, merges them.
 
 mod entry;
 mod search;
@@ -15,13 +15,13 @@ pub use self::{
     search::Search,
 };
 
-/// The files cannot be used. Nothing in them is quoted.
+/// Why the files cannot be used. The content is not quoted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CloudsError {
-    /// There is no clouds.yaml.
+    /// No clouds.yaml was found.
     #[error("no clouds.yaml was found; looked at {}", .looked.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
     NoFile {
-        /// Where it was looked for.
+        /// The paths that were tried.
         looked: Vec<PathBuf>,
     },
     /// A file cannot be read.
@@ -29,32 +29,32 @@ pub enum CloudsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         why: String,
     },
-    /// A file is not what it should be.
+    /// A file is not valid YAML, or has another structure than a list of clouds.
     #[error("{file}: it is not the YAML of clouds{place} (not shown, for it may be a secret)")]
     NotClouds {
         /// The file.
         file: String,
-        /// Where in it.
+        /// Line and column; empty if unknown.
         place: String,
     },
-    /// Nobody says which cloud.
+    /// No cloud is selected, and the files do not have exactly one.
     #[error("no cloud is chosen, and clouds.yaml has {count}; name one with `cloud` or OS_CLOUD")]
     NoChoice {
-        /// How many clouds there are.
+        /// The number of clouds in clouds.yaml.
         count: usize,
     },
-    /// The cloud is not there.
+    /// clouds.yaml has no such cloud.
     #[error("clouds.yaml has no cloud {name:?}; it has {}", .known.join(", "))]
     NoCloud {
-        /// The cloud.
+        /// The requested cloud.
         name: String,
-        /// Those that are there.
+        /// The clouds in clouds.yaml.
         known: Vec<String>,
     },
-    /// The cloud refers to a profile that is not there.
+    /// The cloud refers to a profile that clouds-public.yaml does not have.
     #[error("the cloud {name:?} refers to the profile {profile:?}, which clouds-public.yaml does not have")]
     NoProfile {
         /// The cloud.

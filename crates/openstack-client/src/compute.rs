@@ -1,4 +1,4 @@
-//! Nova: servers, flavors, availability zones, interfaces. It only reads.
+//! Nova: servers, flavors, availability zones, interfaces and quotas. Read-only.
 
 mod flavor;
 mod server;
@@ -21,20 +21,20 @@ use crate::{
 /// A microversion of Nova.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Microversion {
-    /// Always 2 so far.
+    /// The major number, 2 in all releases so far.
     pub major: u32,
-    /// What changes.
+    /// The minor number.
     pub minor: u32,
 }
 
 impl Microversion {
-    /// From here on a server tells the name of its flavor instead of its id.
+    /// The first microversion in which a server contains the name of its flavor instead of the id.
     pub const FLAVOR_IN_SERVER: Self = Self { major: 2, minor: 47 };
-    /// From here on a flavor tells its extra specs.
+    /// The first microversion in which a flavor contains its extra specs.
     pub const EXTRA_SPECS_IN_FLAVOR: Self = Self { major: 2, minor: 61 };
 }
 
-/// Nova, at 2.1 unless another microversion is chosen.
+/// Nova's API, at microversion 2.1 unless another one is chosen.
 #[derive(Debug, Clone)]
 pub struct Compute {
     client: Client,
@@ -46,8 +46,7 @@ impl Compute {
         Self { client, microversion: None }
     }
 
-    /// The same, asking for answers in the form of this microversion. A cloud that does not have it refuses every call:
-    /// see [`Compute::microversions`].
+    /// The same API at another microversion. A cloud that does not support it rejects every call: see [`Compute::microversions`].
     #[must_use]
     pub fn at(&self, microversion: Microversion) -> Self {
         Self { microversion: Some(microversion), ..self.clone() }
@@ -62,11 +61,11 @@ impl Compute {
         }
     }
 
-    /// The lowest and the highest microversion that the cloud has; none where it has none.
+    /// The lowest and the highest microversion that the cloud supports; `None` if it supports none.
     ///
     /// # Errors
     ///
-    /// [`Error`] when Nova does not say.
+    /// [`Error`] if the call fails or the answer is no version document.
     pub async fn microversions(&self) -> Result<Option<(Microversion, Microversion)>, Error> {
         let call = Call::get(Service::Compute, "version_get", &[]);
         let measured = self.client.metrics().start(call.request);
@@ -85,12 +84,12 @@ impl Compute {
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `NotFound` only when Nova itself says that there is none.
+    /// [`Error`]; of class `NotFound` only if Nova itself reports that the server does not exist.
     pub async fn server(&self, id: &ServerId) -> Result<Server, Error> {
         self.client.fetch(self.get("server_get", &["servers", id.as_str()]), "server").await
     }
 
-    /// The servers that fit, in pages.
+    /// The servers that match the query, in pages.
     pub fn servers(&self, query: &ServerQuery) -> Pages<Server> {
         self.client.pages(query.apply(self.get("server_list", &["servers", "detail"])))
     }
@@ -131,7 +130,7 @@ impl Compute {
             .await
     }
 
-    /// The quota of a project, by resource; -1 is without limit.
+    /// The quota of a project by resource; -1 means unlimited. Values that are not integers are omitted.
     ///
     /// # Errors
     ///

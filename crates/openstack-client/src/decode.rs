@@ -1,4 +1,4 @@
-//! How answers are decoded: what may be absent, null or empty is forgiven, what matters is not.
+//! Decoding of answers: optional fields may be absent, null or empty; required fields may not.
 
 use std::{collections::BTreeMap, fmt, marker::PhantomData, net::IpAddr};
 
@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-/// Null is the same as absent.
+/// Treats null like an absent field.
 pub(crate) fn or_default<'de, D, T>(input: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -17,7 +17,7 @@ where
     Ok(Option::deserialize(input)?.unwrap_or_default())
 }
 
-/// Texts by their names; null is none, and values that are no text are left out.
+/// Strings by key. Null means none; values that are not strings are omitted.
 pub(crate) fn texts<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<String, String>, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
@@ -33,7 +33,7 @@ pub(crate) fn texts<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<Stri
     Ok(items.into_iter().filter_map(text).collect())
 }
 
-/// An optional value that some services write as an empty text.
+/// An optional value that some services return as an empty string.
 pub(crate) fn non_empty<'de, D, T>(input: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -46,13 +46,13 @@ where
     }
 }
 
-/// An optional address that some services write as an empty text. One that is there must be an address.
+/// An optional address that some services return as an empty string. Any other value must be a valid address.
 pub(crate) fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<IpAddr>, D::Error> {
     non_empty(input)
 }
 
-/// Objects that hold nothing but an id, such as `"listeners": [{"id": …}]`; null is none. A fully populated answer
-/// holds the whole objects there, of which only the id is taken.
+/// The ids of a list such as `"listeners": [{"id": …}]`; null means none. Fully populated answers contain complete objects, of which only
+/// the id is read.
 pub(crate) fn id_list<'de, D, T>(input: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -67,8 +67,8 @@ where
         .collect()
 }
 
-/// The value below `key` of a JSON object: services wrap what they answer. An answer without it is not understood, and
-/// must never pass for an empty one.
+/// The value below `key`, in which services wrap their answers. An answer without the key is an error: it must never be taken for an empty
+/// result.
 pub(crate) fn unwrap<T: DeserializeOwned>(body: &[u8], key: &str) -> Result<T, String> {
     let mut input = serde_json::Deserializer::from_slice(body);
     let found = Wrapped { key, _value: PhantomData::<fn() -> T> }.deserialize(&mut input);
@@ -76,7 +76,7 @@ pub(crate) fn unwrap<T: DeserializeOwned>(body: &[u8], key: &str) -> Result<T, S
     found.map_err(|error| unreadable(&error, body))?.ok_or_else(|| format!("it has no {key:?}"))
 }
 
-/// Reads the value below `key` right where it stands: as JSON values in between, it would take several times the room.
+/// Decodes the value below `key` while parsing. An intermediate JSON value would take several times the memory.
 struct Wrapped<'k, T> {
     key: &'k str,
     _value: PhantomData<fn() -> T>,
@@ -110,7 +110,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Wrapped<'_, T> {
     }
 }
 
-/// Says why a body is no JSON, without quoting it.
+/// Describes why a body cannot be decoded, without quoting it.
 pub(crate) fn unreadable(error: &serde_json::Error, body: &[u8]) -> String {
     if body.is_empty() {
         return "it is empty".to_owned();
@@ -122,7 +122,7 @@ pub(crate) fn unreadable(error: &serde_json::Error, body: &[u8]) -> String {
     }
 }
 
-/// A message of a bounded length on one line: what was read may be quoted in it, and it goes to logs.
+/// A message on one line, truncated to 200 characters. It may contain quoted input and is written to logs.
 pub(crate) fn brief(text: &str) -> String {
     const LONGEST: usize = 200;
     let text = text.replace(char::is_control, " ");

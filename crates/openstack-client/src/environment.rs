@@ -1,11 +1,11 @@
-//! The `OS_*` variables that OpenStack's own command line reads. The environment is handed in, never read here.
+//! The `OS_*` variables of the `openstack` command line client. Callers pass the environment.
 
 use secrecy::SecretString;
 
 use crate::AuthOptions;
 
 impl AuthOptions {
-    /// What the variables say about authentication.
+    /// The authentication options in the variables.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let text =
             |names: &[&str]| names.iter().find_map(|name| variable(name).filter(|text| !text.is_empty()));
@@ -36,7 +36,7 @@ impl AuthOptions {
     }
 }
 
-/// What the variables say about where a cloud is and how it is reached.
+/// The connection settings in the variables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConnectionVariables {
     /// `OS_CLOUD`: the entry of clouds.yaml.
@@ -47,16 +47,16 @@ pub struct ConnectionVariables {
     pub interface: Option<String>,
     /// `OS_CACERT`: the path of the CA certificates.
     pub ca_file: Option<String>,
-    /// `OS_CERT`: the path of our certificate.
+    /// `OS_CERT`: the path of the client certificate.
     pub cert_file: Option<String>,
-    /// `OS_KEY`: the path of our key.
+    /// `OS_KEY`: the path of the client's private key.
     pub key_file: Option<String>,
-    /// `OS_INSECURE`
+    /// `OS_INSECURE`: true if it is `1`, `true` or `yes`.
     pub insecure: bool,
 }
 
 impl ConnectionVariables {
-    /// What the variables say.
+    /// Reads the variables. Empty ones count as not set.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let text =
             |names: &[&str]| names.iter().find_map(|name| variable(name).filter(|text| !text.is_empty()));

@@ -1,7 +1,7 @@
-//! What can go wrong in a call, sorted into the few classes that decide what happens next.
+//! Errors of calls, in the few classes that decide how they are retried.
 //!
-//! Every text here is safe to show: it holds the method and the path of the request, never its query, its body, a token or
-//! a password, and what a service said is cleaned and cut before it is kept.
+//! Every text is safe to log: it contains the method and the path of the request, never the query, the body, a token or a password.
+//! Messages of services are cleaned and truncated.
 
 pub(crate) mod classify;
 pub(crate) mod fault;
@@ -14,33 +14,33 @@ use http::Method;
 
 use crate::Service;
 
-/// The class of a failure: it decides the retry, never the text.
+/// The class of an error. Only the class decides about retries, never the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ErrorClass {
-    /// The service failed, did not answer, answered what cannot be understood, or something in between answered for it.
+    /// The service failed, did not answer or sent an invalid answer, or a proxy answered in its place.
     Transient,
-    /// The service asked us to slow down.
+    /// The service rate-limited the call.
     Throttled,
-    /// Somebody else changed the object, or what was asked clashes with what is there; observe again.
+    /// Another client changed the object, or the request conflicts with the existing state; observe again.
     Conflict,
-    /// The object is being changed by the service itself (immutable, `PENDING_*`); the same call may work soon.
+    /// The service itself is changing the object (immutable, `PENDING_*`); the same call may succeed soon.
     Busy,
-    /// The service itself says that the object is not there.
+    /// The service itself reports that the object does not exist.
     NotFound,
-    /// The request can never work as it is; a person must change something.
+    /// The request cannot succeed as it is; a user or administrator has to change something.
     Invalid,
-    /// This cloud or its driver cannot do that: the path, the version or the option is not known to it.
+    /// This cloud or its driver does not support the path, the version or the option.
     Unsupported,
-    /// The identity is not accepted.
+    /// The cloud rejected the credentials or the token.
     Unauthenticated,
-    /// The identity lacks a right.
+    /// The credentials lack a permission.
     Forbidden,
-    /// A quota is used up, or a pool of addresses is empty.
+    /// A quota is exhausted, or no addresses are left.
     Quota,
     /// The write fence is closed.
     Fenced,
-    /// The catalog names an address without TLS although Keystone has it: the token is not sent there.
+    /// The catalog has an endpoint without TLS although Keystone has TLS. The token is not sent there.
     Insecure,
 }
 
@@ -71,14 +71,14 @@ impl fmt::Display for ErrorClass {
     }
 }
 
-/// What is known of the effect of a call that failed.
+/// What is known about the effect of a failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The request never left: nothing has happened.
+    /// The request was not sent: nothing has changed.
     NotSent,
-    /// The service answered that it did not do it.
+    /// The service answered that it did not execute the request.
     Refused,
-    /// The request may have taken effect: no answer came, or one that says nothing about it.
+    /// The request may have been executed: there was no answer, or the answer does not tell.
     Unknown,
 }
 
@@ -98,7 +98,7 @@ struct Details {
     retry_after: Option<Duration>,
 }
 
-/// What was asked, without anything that could be secret.
+/// The request line for error messages and logs, without anything that could be secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestLine {
     pub(crate) service: Service,
@@ -107,7 +107,7 @@ pub(crate) struct RequestLine {
 }
 
 impl Error {
-    /// A failure of `class`; `message` is shown to people.
+    /// An error of `class`. `message` is shown to users.
     pub(crate) fn new(class: ErrorClass, outcome: Outcome, message: impl Into<String>) -> Self {
         Self(Box::new(Details {
             class,
@@ -121,7 +121,7 @@ impl Error {
         }))
     }
 
-    /// A request that was not made because it cannot be right.
+    /// An error for a request that was not sent because it cannot be valid.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorClass::Invalid, Outcome::NotSent, message)
     }
@@ -151,20 +151,21 @@ impl Error {
         self
     }
 
-    /// The same failure in another class, with another explanation in front.
+    /// The same error with another class and an additional explanation in front of its message.
     pub(crate) fn reclassified(mut self, class: ErrorClass, why: &str) -> Self {
         self.0.class = class;
         self.0.message = format!("{why}: {}", self.0.message);
         self
     }
 
-    /// The same failure, of which it is known what it means for the call that it befell.
+    /// The same error with another outcome, for example that of the call during which it occurred.
     pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
         self.0.outcome = outcome;
         self
     }
 
-    /// A failure on the way to an object: whatever was not found there, it was not the object.
+    /// For an error that occurred before the actual call, such as during endpoint discovery: its 404 is no statement about the object of
+    /// the call, so it becomes transient.
     pub(crate) fn on_the_way(self) -> Self {
         if !self.is_not_found() {
             return self;
@@ -172,8 +173,8 @@ impl Error {
         self.reclassified(ErrorClass::Transient, "no way to the service")
     }
 
-    /// A failure to get a token. Keystone says "not found" of an application credential that was deleted, and of its user: then it
-    /// does not know us, and that does not pass by itself.
+    /// For an error of a token request. Keystone answers "Could not find …" if the application credential or its user was deleted; this is
+    /// an authentication error, because retries do not help.
     pub(crate) fn of_a_login(self) -> Self {
         if self.is_not_found() && self.0.message.starts_with("Could not find ") {
             return self.reclassified(ErrorClass::Unauthenticated, "what the credentials name is not there");
@@ -181,55 +182,55 @@ impl Error {
         self.on_the_way()
     }
 
-    /// The class, which decides the retry.
+    /// The class, which decides about retries.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         self.0.class
     }
 
-    /// Whether the service itself says that the object is not there.
+    /// Whether the service itself reports that the object does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.class == ErrorClass::NotFound
     }
 
-    /// What is known of the effect of the call.
+    /// What is known about the effect of the call.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.0.outcome
     }
 
-    /// The status of the answer, if one came.
+    /// The HTTP status; `None` if there was no answer.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// The service's own word for the fault, such as `SecurityGroupRuleExists` or `itemNotFound`.
+    /// The error type of the service, such as `SecurityGroupRuleExists` or `itemNotFound`; `None` if the answer has none.
     #[must_use]
     pub fn fault(&self) -> Option<&str> {
         self.0.fault.as_deref()
     }
 
-    /// What the service said, or what was found instead; without the request and its id.
+    /// The message of the service, or a description of the failure; without the request and its id.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The cloud's own id of the request, for its operators.
+    /// The request id of the cloud, under which its operators find the request in their logs.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
 
-    /// How long the service asked us to wait, if it did.
+    /// The pause that the service requested in `Retry-After`; at most one day.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// The service that was called.
+    /// The service that was called; `None` if the error is not about a request.
     #[must_use]
     pub fn service(&self) -> Option<Service> {
         self.0.request.as_ref().map(|request| request.service)

@@ -1,5 +1,5 @@
-//! Entries for a fuzzer: any bytes as what a cloud may answer. None may panic, and each says what must hold whatever the
-//! bytes are. For `fuzz/` and the tests here only: no part of the client's interface, and nothing talks.
+//! Entry points for a fuzzer: each decodes arbitrary bytes as an answer of a cloud, must not panic, and checks invariants that hold for any
+//! input. Only for `fuzz/` and the tests of this crate; not part of the public API. Makes no requests.
 
 #[cfg(test)]
 mod tests;
@@ -26,20 +26,20 @@ use crate::{
 const SERVICES: [Service; 5] =
     [Service::Identity, Service::Compute, Service::Network, Service::LoadBalancer, Service::KeyManager];
 const INTERFACES: [Interface; 3] = [Interface::Public, Interface::Internal, Interface::Admin];
-/// One status of each way in which a failure is sorted.
+/// One status for each branch of the error classification.
 const STATUSES: [u16; 8] = [302, 400, 403, 404, 409, 413, 429, 503];
-/// No message is longer, whatever a cloud writes.
+/// The upper bound for the length of any error message, in characters.
 const LONGEST_MESSAGE: usize = 1_000;
-/// Longer addresses are refused where a request is made.
+/// Longer URLs are rejected when the request is built.
 const LONGEST_QUERY: usize = 60_000;
 
 type Held = Result<(), &'static str>;
 
-/// Bytes as a catalog, and as Keystone's answer with a token and a catalog in it.
+/// Decodes bytes as a catalog, and as Keystone's answer to a token request.
 ///
 /// # Errors
 ///
-/// If a message is not fit for a log, or an address that was read is not read as the same again.
+/// If a message is not fit for a log, or a parsed URL changes when it is printed and parsed again.
 pub fn catalog(bytes: &[u8]) -> Held {
     let mut headers = HeaderMap::new();
     headers.insert("x-subject-token", HeaderValue::from_static("token"));
@@ -83,11 +83,11 @@ fn address(url: &str) -> Held {
     Ok(())
 }
 
-/// Bytes as a page of servers with its links, and as the link itself.
+/// Decodes bytes as a page of servers with links, and as a link.
 ///
 /// # Errors
 ///
-/// If a message is not fit for a log, a marker is empty, or no request can be made for the page that a link leads to.
+/// If a message is not fit for a log, a marker is empty, or no request can be built for the linked page.
 pub fn paging_links(bytes: &[u8]) -> Held {
     match read::<Server>(bytes) {
         Ok(page) => {
@@ -119,13 +119,12 @@ fn followed(step: Result<Option<Step>, String>) -> Held {
     if refused { Err("no request can be made for a page that was linked to") } else { Ok(()) }
 }
 
-/// Bytes as the body of an answer that is no success; their first line also as the values of headers. The first byte says of which
-/// service and which status: a fuzzer tries them one by one, for all of them at once are eighty readings of the same body.
+/// Decodes bytes as the body of an unsuccessful answer; the first line is also used as the value of headers. The first byte selects service
+/// and status: classifying each input for all of them would parse the same body eighty times.
 ///
 /// # Errors
 ///
-/// If an error is not fit for a log, asks for a pause of more than a day, or says that something does not exist although
-/// the answer has no id of a service.
+/// If an error is not fit for a log, requests a pause of more than a day, or is `NotFound` although the answer has no request id.
 pub fn error_body(bytes: &[u8]) -> Held {
     let (first, body) = bytes.split_first().map_or((0, bytes), |(first, body)| (usize::from(*first), body));
     let service = SERVICES.get(first % SERVICES.len()).copied().unwrap_or(Service::Identity);
@@ -133,7 +132,7 @@ pub fn error_body(bytes: &[u8]) -> Held {
     failure(service, status, body)
 }
 
-/// Bytes as the body of such an answer, of every service and with every status.
+/// Classifies a body for every service and every status.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What is asked before a call: the budget that all callers share, and the fence that stops writes. And who is told after it.
+//! Hooks around calls: the rate limiter that all callers share, the fence that stops mutations, and the observer of requests.
 
 use std::{fmt, time::Duration};
 
@@ -9,24 +9,24 @@ use crate::Service;
 /// How urgent a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Priority {
-    /// Somebody waits for it.
+    /// A user waits for it.
     #[default]
     User,
-    /// A sweep, a poll, drift repair.
+    /// Periodic resync, polls, drift repair.
     Background,
 }
 
-/// The limiter that all callers of a cloud share.
+/// The rate limiter that all callers of one cloud share.
 #[async_trait]
 pub trait Budget: Send + Sync + fmt::Debug {
     /// Waits until a call to `service` may be made.
     async fn acquire(&self, service: Service, priority: Priority);
 
-    /// The service said "too many requests": nobody should call it until `pause` has passed.
+    /// The service rate-limited a call: no caller should call it until `pause` has passed.
     fn throttled(&self, service: Service, pause: Duration);
 }
 
-/// No limit.
+/// A budget without a limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unlimited;
 
@@ -36,18 +36,18 @@ impl Budget for Unlimited {
     fn throttled(&self, _service: Service, _pause: Duration) {}
 }
 
-/// Writing is not allowed at this moment; the text says why.
+/// Mutations are not allowed at this time; the text says why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed(pub String);
 
-/// Says whether a change may be made at this very moment. Asked directly before each mutating call, and again before it
-/// is repeated with a new token.
+/// Says whether a mutation is allowed now. Checked immediately before each mutating request, again before the request is repeated with a
+/// new token, and while the call waits for the budget.
 pub trait WriteFence: Send + Sync {
-    /// Checks that a change may be made now.
+    /// Checks whether a mutation is allowed now.
     ///
     /// # Errors
     ///
-    /// [`Closed`] when it may not.
+    /// [`Closed`] if it is not.
     fn check(&self) -> Result<(), Closed>;
 }
 
@@ -57,30 +57,30 @@ impl<F: Fn() -> Result<(), Closed> + Send + Sync> WriteFence for F {
     }
 }
 
-/// A request that was sent, as far as it may be shown: neither query nor headers nor body.
+/// A request that was sent. Query, headers and body are omitted because they may contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent<'a> {
-    /// To whom.
+    /// The service that was called.
     pub service: Service,
     /// `GET`, `POST`, …
     pub method: &'a str,
-    /// The path, with the ids in it.
+    /// The path, including object ids.
     pub path: &'a str,
-    /// The status of the answer; none if there was no answer.
+    /// The HTTP status; `None` if there was no answer or the caller was cancelled.
     pub status: Option<u16>,
-    /// From sending it to the end of the answer.
+    /// The time from sending the request to the end of the answer.
     pub took: Duration,
-    /// The id by which the service's own log knows it.
+    /// The request id of the service, if it returned one.
     pub request_id: Option<String>,
 }
 
-/// Is told of every request, also of those for tokens. Must not block.
+/// Observes every request, including token requests. Must not block.
 pub trait Witness: Send + Sync {
-    /// A request was answered, or was not.
+    /// A request ended, with or without an answer.
     fn sent(&self, sent: Sent<'_>);
 }
 
-/// Does not care.
+/// A witness that ignores all requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 

@@ -1,4 +1,4 @@
-//! Keystone: which versions it speaks, tokens, and the catalog that comes with them.
+//! Keystone: API versions, token requests, and the catalog in a token.
 
 mod application_credential;
 mod catalog;
@@ -23,11 +23,11 @@ use crate::{
     transport::{Answer, AnswerKind},
 };
 
-/// The header in which a token is shown.
+/// The request header that carries the token.
 pub(crate) const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// The versions that the service at `root` lists; roots answer 300 as well as 200. Keystone's needs no token; the others
-/// get one, since some clouds put them behind it.
+/// The versions that the service lists at `root`, with status 200 or 300. Keystone needs no token for this; the other services get one,
+/// because some clouds require it there.
 pub(crate) async fn list_versions(
     wire: &Wire,
     service: Service,
@@ -47,8 +47,8 @@ pub(crate) async fn list_versions(
     parse_versions(&answer.body).map_err(|why| not_understood(&answer, &why, "the list of versions").at(line))
 }
 
-/// Makes sure that Keystone speaks v3. Its links are not followed: behind a proxy they often lead to where nobody can go,
-/// or, worse, to where a password would travel without TLS.
+/// Checks that Keystone supports v3. The links in its version document are not followed: behind a proxy they may be unreachable, or lead to
+/// an URL to which the password would be sent without TLS.
 pub(crate) async fn confirm_v3(wire: &Wire, root: &BaseUrl) -> Result<(), Error> {
     let versions = list_versions(wire, Service::Identity, root, None).await?;
     if versions.iter().any(|version| version.major() == Some(3) && version.status.is_usable()) {
@@ -62,7 +62,7 @@ pub(crate) async fn confirm_v3(wire: &Wire, root: &BaseUrl) -> Result<(), Error>
     ))
 }
 
-/// Asks Keystone for a token.
+/// Requests a token from Keystone.
 pub(crate) async fn issue_token(
     wire: &Wire,
     keystone: &BaseUrl,
@@ -92,7 +92,8 @@ fn secret(credentials: &Credentials) -> &SecretString {
     }
 }
 
-/// An answer that says "all right" and cannot be read. It may pass: a proxy's page, a body that was cut off.
+/// The error for a successful answer that cannot be decoded. It is transient, because the cause may be the page of a proxy or a truncated
+/// body.
 pub(crate) fn not_understood(answer: &Answer, why: &str, what: &str) -> Error {
     let message = format!("the answer cannot be understood as {what}: {why}");
     Error::new(ErrorClass::Transient, Outcome::Unknown, message)

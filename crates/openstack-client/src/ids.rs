@@ -1,16 +1,16 @@
-//! The ids of OpenStack's objects, each of its own type, so that a port cannot be asked for by the id of a network.
+//! The ids of OpenStack's objects. Each kind has its own type, so the id of a network cannot be used as that of a port.
 //!
-//! An id goes into the path of a request, so what could change the meaning of a path is refused here: an empty id would
-//! address the whole collection.
+//! Ids become part of request paths, so characters that could change the meaning of a path are rejected. An empty id would address the
+//! whole collection.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-/// The longest id that any service gives out.
+/// The maximum length of an id, in bytes.
 const MAX_LEN: usize = 255;
 
-/// A text that cannot be the id of anything.
+/// A string that cannot be an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{what} {text:?} is not an id: wanted 1 to 255 printable characters without slashes, spaces, '?' or '#'"
@@ -20,7 +20,7 @@ pub struct InvalidId {
     text: String,
 }
 
-/// `inner` may stand within the id, though not at its ends.
+/// Checks an id. The characters of `inner` are also allowed, but not at the ends.
 fn check(what: &'static str, text: &str, inner: &str) -> Result<(), InvalidId> {
     let good =
         |c: char| inner.contains(c) || (c.is_ascii_graphic() && !matches!(c, '/' | '\\' | '?' | '#' | '%'));
@@ -40,11 +40,11 @@ macro_rules! ids {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// The id that `text` is.
+            /// Validates `text` as an id.
             ///
             /// # Errors
             ///
-            /// [`InvalidId`] when it cannot be one.
+            /// [`InvalidId`] if it is empty, too long, or has characters that ids do not have.
             pub fn new(text: impl Into<String>) -> Result<Self, InvalidId> {
                 let text = text.into();
                 check($what, &text, concat!($($inner)?))?;
@@ -88,7 +88,7 @@ macro_rules! ids {
 ids! {
     /// A server of Nova.
     ServerId = "server";
-    /// A flavor of Nova, whose id a person may have chosen.
+    /// A flavor of Nova. Administrators can choose its id freely.
     FlavorId = "flavor" with " ";
     /// A project of Keystone.
     ProjectId = "project";
@@ -127,7 +127,7 @@ ids! {
 }
 
 impl MemberId {
-    /// Stands for the id of a member that nobody was told. Octavia gives out no such ids.
+    /// A placeholder for an id that Octavia did not return. Octavia never assigns ids of this form.
     pub(crate) fn unknown(which: &str) -> Self {
         Self(format!("unknown-{which}").into_boxed_str())
     }

@@ -1,18 +1,18 @@
-//! Barbican: whether a container or a secret is there, and what kind it is. Payloads are never read.
+//! Barbican: existence and type of containers and secrets. Payloads are never read.
 
 use serde::Deserialize;
 
 use crate::{Client, ContainerId, Error, SecretId, Service, call::Call, decode, ids::InvalidId};
 
-/// Barbican.
+/// Barbican's API.
 #[derive(Debug, Clone)]
 pub struct KeyManager(pub(crate) Client);
 
-/// A container: several secrets that belong together.
+/// A container, which groups secrets such as a certificate and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Container {
-    /// Where it is.
+    /// Its URL.
     pub container_ref: String,
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
@@ -29,7 +29,7 @@ pub struct Container {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Secret {
-    /// Where it is.
+    /// Its URL.
     pub secret_ref: String,
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
@@ -40,12 +40,12 @@ pub struct Secret {
     /// `ACTIVE` or `ERROR`.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub status: String,
-    /// When it stops being valid, as Barbican writes it.
+    /// When it expires, as Barbican writes it; `None` if it does not expire.
     #[serde(default)]
     pub expiration: Option<String>,
 }
 
-/// What a reference points to.
+/// The object that a reference points to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// A container.
@@ -55,11 +55,11 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// What a reference such as `https://barbican.example/v1/secrets/<id>` points to; none if it is no such reference.
+    /// Parses a reference such as `https://barbican.example/v1/secrets/<id>`; `None` if the URL is not that of a container or a secret.
     ///
     /// # Errors
     ///
-    /// [`InvalidId`] when its id cannot be one.
+    /// [`InvalidId`] if the id in the URL is invalid.
     pub fn parse(text: &str) -> Result<Option<Self>, InvalidId> {
         let path = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         let mut segments = path.rsplit('/');
@@ -91,7 +91,7 @@ impl KeyManager {
         self.whole(Call::get(Service::KeyManager, "secret_get", &["secrets", id.as_str()])).await
     }
 
-    /// Barbican wraps nothing.
+    /// Fetches an object that is not wrapped in a key, as in all answers of Barbican.
     async fn whole<T: serde::de::DeserializeOwned>(&self, call: Call) -> Result<T, Error> {
         let measured = self.0.metrics().start(call.request);
         let read = async {

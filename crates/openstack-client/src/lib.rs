@@ -1,10 +1,10 @@
 //! A thin typed client for the OpenStack services that a cloud-controller-manager needs: Keystone, Nova, Neutron,
 //! Octavia and Barbican.
 //!
-//! It runs over any `tower` service, so that a simulator can stand in for a cloud; [`Transport::https`] is the real one.
-//! It authenticates, renews its token, finds endpoints, reads pages, and sorts failures into classes. It decides nothing
-//! about load balancers or nodes, never retries on its own (but once after a 401), never follows a redirect, keeps
-//! nothing on disk, and knows nothing of Kubernetes.
+//! It runs over any `tower` service, so that tests can use a simulated cloud; [`Transport::https`] connects to a real one. It
+//! authenticates, renews its token, finds endpoints, reads pages, and classifies errors. It makes no decisions about load balancers or
+//! nodes. It retries a call once after a 401, and a client made with [`Client::patient`] also retries calls that a service refused
+//! temporarily; other errors are not retried. It follows no redirects, writes nothing to disk, and does not depend on Kubernetes.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! Octavia: load balancers, listeners, pools, members, health monitors, and what the cloud offers.
+//! Octavia: load balancers, listeners, pools, members, health monitors, and the providers, flavors and quotas of the cloud.
 
 mod balancer;
 mod listener;
@@ -24,30 +24,30 @@ use serde::Serialize;
 
 use crate::{Client, Error, Service, call::Call, vocabulary::words};
 
-/// Octavia.
+/// Octavia's API.
 #[derive(Debug, Clone)]
 pub struct LoadBalancing(pub(crate) Client);
 
 words! {
-    /// What Octavia is doing to an object. Only an active load balancer can be changed.
+    /// The provisioning status of an object. Octavia accepts changes only while the load balancer is `ACTIVE`.
     ProvisioningStatus {
-        /// Nothing: it is as asked.
+        /// Provisioned; no change is in progress.
         Active = "ACTIVE",
-        /// Making it.
+        /// Being created.
         PendingCreate = "PENDING_CREATE",
-        /// Changing it.
+        /// Being updated.
         PendingUpdate = "PENDING_UPDATE",
-        /// Deleting it.
+        /// Being deleted.
         PendingDelete = "PENDING_DELETE",
-        /// It failed.
+        /// The last change failed.
         Error = "ERROR",
-        /// It is gone; only administrators see it.
+        /// Deleted; only visible to administrators.
         Deleted = "DELETED",
     }
 }
 
 impl ProvisioningStatus {
-    /// Whether Octavia is at work on the object.
+    /// Whether Octavia is currently changing the object.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         matches!(self, Self::PendingCreate | Self::PendingUpdate | Self::PendingDelete)
@@ -55,31 +55,31 @@ impl ProvisioningStatus {
 }
 
 words! {
-    /// How an object fares.
+    /// The operating status of an object.
     OperatingStatus {
-        /// Well.
+        /// Healthy.
         Online = "ONLINE",
-        /// Switched off, or not yet known.
+        /// Disabled, or not yet known.
         Offline = "OFFLINE",
-        /// Part of it does not work.
+        /// Part of the object is unhealthy.
         Degraded = "DEGRADED",
-        /// It does not work.
+        /// The object is unhealthy.
         Error = "ERROR",
-        /// Its connections are running out.
+        /// The member accepts no new connections.
         Draining = "DRAINING",
-        /// Nobody looks.
+        /// No health monitor checks the object.
         NoMonitor = "NO_MONITOR",
     }
 }
 
 words! {
-    /// What listeners and pools speak.
+    /// The protocol of a listener or pool.
     Protocol {
         /// HTTP.
         Http = "HTTP",
-        /// TLS that is passed on.
+        /// TLS that is passed through to the members.
         Https = "HTTPS",
-        /// TLS that ends at the load balancer.
+        /// TLS that is terminated by the load balancer.
         TerminatedHttps = "TERMINATED_HTTPS",
         /// TCP.
         Tcp = "TCP",
@@ -91,7 +91,7 @@ words! {
         Proxy = "PROXY",
         /// The PROXY protocol, version 2.
         ProxyV2 = "PROXYV2",
-        /// Metrics of the load balancer itself.
+        /// An endpoint for the metrics of the load balancer itself.
         Prometheus = "PROMETHEUS",
     }
 }
@@ -114,7 +114,7 @@ impl LoadBalancing {
     }
 }
 
-/// All resources live below `lbaas`.
+/// All resource paths start with `lbaas`.
 fn below<'a>(path: &[&'a str]) -> Vec<&'a str> {
     let mut whole = vec!["lbaas"];
     whole.extend_from_slice(path);

@@ -1,6 +1,6 @@
-//! The metrics of API calls, under the names that OpenStack's own controller manager has, so that dashboards keep working.
+//! Metrics of API calls. The names are those of cloud-provider-openstack, so existing dashboards keep working.
 //!
-//! One observation covers all pages of a list. A 404 counts as an error there, so it does here.
+//! All pages of a list count as one call. A 404 counts as an error, as it does there.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ struct RequestLabel {
     request: &'static str,
 }
 
-/// Counts and times API calls.
+/// Counters and durations of API calls.
 #[derive(Debug, Clone)]
 pub struct ApiMetrics {
     durations: Family<RequestLabel, Histogram, fn() -> Histogram>,
@@ -40,7 +40,7 @@ impl Default for ApiMetrics {
 }
 
 impl ApiMetrics {
-    /// Metrics that are shown in `registry`.
+    /// Creates metrics and registers them.
     #[must_use]
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
@@ -48,7 +48,7 @@ impl ApiMetrics {
         metrics
     }
 
-    /// Shows these metrics in `registry` too, for clients that were made before it.
+    /// Registers these metrics in a further registry, for clients that were created before the registry.
     pub fn show_in(&self, registry: &mut Registry) {
         registry.register(
             "openstack_api_request_duration_seconds",
@@ -63,12 +63,12 @@ impl ApiMetrics {
         );
     }
 
-    /// Starts to measure a call.
+    /// Starts the measurement of a call.
     pub(crate) fn start(&self, request: &'static str) -> Measured {
         Measured { metrics: self.clone(), request, since: Instant::now(), failed: true }
     }
 
-    /// Counts a call that took this long.
+    /// Records a call.
     pub(crate) fn observe(&self, request: &'static str, took: Duration, failed: bool) {
         let label = RequestLabel { request };
         self.requests.get_or_create(&label).inc();
@@ -79,8 +79,8 @@ impl ApiMetrics {
     }
 }
 
-/// A call that is being measured. It is counted when dropped, as a failure unless it was told otherwise, so that one
-/// whose caller gave up is counted as well.
+/// A call that is being measured. It is recorded when it is dropped, as an error unless [`Self::end`] got a success. So calls whose caller
+/// was cancelled are recorded as well.
 pub(crate) struct Measured {
     metrics: ApiMetrics,
     request: &'static str,
@@ -89,7 +89,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Passes on how the call ended.
+    /// Records whether `result` is an error, and returns it.
     pub(crate) fn end<T, E>(mut self, result: Result<T, E>) -> Result<T, E> {
         self.failed = result.is_err();
         result

@@ -28,7 +28,7 @@ use http::{HeaderValue, header};
 
 use crate::{Client, Error, Service, call::Call};
 
-/// Neutron.
+/// Neutron's API.
 #[derive(Debug, Clone)]
 pub struct Network(pub(crate) Client);
 
@@ -41,7 +41,7 @@ impl Network {
         Call::delete(Service::Network, request, path)
     }
 
-    /// The extensions that the cloud has, by their aliases.
+    /// The extensions that the cloud supports.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Network {
     }
 }
 
-/// Makes a change depend on the revision that was seen: if somebody changed the object since, Neutron refuses (412).
+/// Makes an update conditional on a revision: if the object was changed since, Neutron answers 412.
 fn if_revision(call: Call, revision: Option<u64>) -> Result<Call, Error> {
     let Some(revision) = revision else { return Ok(call) };
     let value = HeaderValue::try_from(format!("revision_number={revision}"));

@@ -1,7 +1,8 @@
-//! Lists that come in pages. Pages can be taken one by one, so that a hundred thousand servers need the memory of one page.
+//! Paged lists. Callers can process pages one by one, so a list of a hundred thousand servers needs the memory of one page.
 //!
-//! Of a link to the next page only the marker is taken: a service behind a proxy often names itself by an address that
-//! leads nowhere, or past TLS. Pages that go in circles, or on for ever, end in an error and never in a short list.
+//! Links to the next page are not followed; only their query parameters, usually the marker, are used. A service behind a proxy often
+//! writes links that are unreachable or lack TLS. Lists whose pages repeat or exceed the limits result in an error, never in a truncated
+//! list.
 
 pub(crate) mod page;
 #[cfg(test)]
@@ -15,23 +16,23 @@ use tokio::time::Instant;
 use self::page::{Step, next_step, read};
 use crate::{Client, Error, ErrorClass, Outcome, call::Call};
 
-/// Something that services list.
+/// An object that services return in lists.
 pub trait Listed: DeserializeOwned + Send {
-    /// The key of the list in the answer; its links are in `<COLLECTION>_links`.
+    /// The key of the list in the answer; the key of its links is `<COLLECTION>_links`.
     const COLLECTION: &'static str;
 
-    /// What asks for the page after this object, where the service pages at all.
+    /// The marker that requests the page after this object; `None` if the service does not page this list.
     fn marker(&self) -> Option<&str>;
 }
 
-/// Limits on a list.
+/// Limits for reading a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimits {
-    /// How many objects are asked for at once; services may give fewer.
+    /// The number of objects requested per page; services may return fewer.
     pub page_size: u32,
-    /// More pages than this are an error.
+    /// The maximum number of pages; exceeding it is an error.
     pub max_pages: usize,
-    /// More objects than this are an error.
+    /// The maximum number of objects; exceeding it is an error.
     pub max_items: usize,
 }
 
@@ -41,7 +42,7 @@ impl Default for PageLimits {
     }
 }
 
-/// The pages of a list. Nothing is asked before the first is wanted.
+/// The pages of a list. Lazy: the first request is made when the first page is requested.
 #[must_use = "nothing is asked before a page is wanted"]
 pub struct Pages<T> {
     client: Client,
@@ -52,7 +53,7 @@ pub struct Pages<T> {
     pages: usize,
     items: usize,
     took: Duration,
-    /// Whether the list was begun and is not counted yet.
+    /// Whether the list was started and is not yet recorded in the metrics.
     uncounted: bool,
     _listed: PhantomData<fn() -> T>,
 }
@@ -73,18 +74,17 @@ impl<T: Listed> Pages<T> {
         }
     }
 
-    /// The same list in pages of this size: a list that is read whole costs fewer calls in large ones. Services may give
-    /// fewer at once.
+    /// Sets the page size. Large pages need fewer calls if the whole list is read; services may return smaller pages.
     pub fn of(mut self, page_size: u32) -> Self {
         self.limits.page_size = page_size.max(1);
         self
     }
 
-    /// The whole list.
+    /// Reads the whole list.
     ///
     /// # Errors
     ///
-    /// [`Error`] when any page cannot be had: a list is whole, or it is an error.
+    /// [`Error`] if any page cannot be read; a partial list is never returned.
     pub async fn all(mut self) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         while let Some(page) = self.next_page().await? {
@@ -93,11 +93,11 @@ impl<T: Listed> Pages<T> {
         Ok(all)
     }
 
-    /// The next page; none after the last one.
+    /// Reads the next page; `None` after the last one.
     ///
     /// # Errors
     ///
-    /// [`Error`] when it cannot be had. The list is then over, and what came before must not be taken for the whole.
+    /// [`Error`] if the page cannot be read. The list then ends, and the pages so far must not be taken for the whole list.
     pub async fn next_page(&mut self) -> Result<Option<Vec<T>>, Error> {
         let Some(step) = self.step.take() else { return Ok(None) };
         self.uncounted = true;
@@ -142,8 +142,8 @@ impl<T: Listed> Pages<T> {
         Error::new(ErrorClass::Transient, Outcome::Refused, message).at(self.call.line(""))
     }
 
-    /// The object at which a page ended may be deleted before the next is asked for. Neutron answers 404 then, the others
-    /// 400; neither says anything about what was asked for.
+    /// The last object of a page may be deleted before the next page is requested. Neutron then answers 404 for the marker, the other
+    /// services 400; neither is a statement about the list itself.
     fn lost_marker(&self, error: Error) -> Error {
         let lost = match error.status() {
             Some(404) => true,
@@ -164,7 +164,7 @@ impl<T> Pages<T> {
     }
 }
 
-/// A list that its reader leaves is counted as well: as a failure if a page was on its way.
+/// Records a list that the caller did not read to its end: as an error if a request was in flight.
 impl<T> Drop for Pages<T> {
     fn drop(&mut self) {
         if self.uncounted {

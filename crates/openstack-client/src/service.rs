@@ -1,4 +1,4 @@
-//! The services that this client speaks to, and the interfaces under which a catalog publishes them.
+//! The services that this client calls, and the endpoint interfaces in the catalog.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// The type under which the catalog lists it; also its name in a call budget.
+    /// Its type in the catalog, which is also its name in the call budget.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Service {
         }
     }
 
-    /// The version segment below which its resources live. Nova's is discovered where the catalog does not say it.
+    /// The version segment of its resource URLs. For Nova it is only a fallback: the version is discovered if the catalog's URL has none.
     pub(crate) const fn version_segment(self) -> &'static str {
         match self {
             Self::Identity => "v3",
@@ -40,7 +40,7 @@ impl Service {
         }
     }
 
-    /// The major version of the API that this client speaks.
+    /// The major version of the API that this client supports.
     pub(crate) const fn major(self) -> u32 {
         match self {
             Self::Identity => 3,
@@ -56,20 +56,20 @@ impl fmt::Display for Service {
     }
 }
 
-/// Which of the addresses of a service is used.
+/// The interface of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Interface {
-    /// For everybody.
+    /// For all users.
     #[default]
     Public,
-    /// Inside the cloud.
+    /// For the cloud's internal network.
     Internal,
     /// For administrators.
     Admin,
 }
 
 impl Interface {
-    /// The interface called `text`: `public`, `internal` or `admin`, also with the old ending `URL`; empty is public.
+    /// Parses `public`, `internal` or `admin`, also with the old suffix `URL`; empty means public. `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text.strip_suffix("URL").unwrap_or(text) {

@@ -1,6 +1,6 @@
-//! The way to a cloud: any `tower` service that answers HTTP requests, with limits on time and size around it.
+//! The HTTP transport: any `tower` service that answers requests, with limits for time and memory.
 //!
-//! Nothing here knows OpenStack. A request is sent once; nothing is retried and no redirect is followed.
+//! Independent of OpenStack. Each request is sent once, without retries; redirects are not followed.
 
 mod connector;
 mod exchange;
@@ -26,24 +26,24 @@ pub use self::{
     tls::{ClientIdentity, Roots, TlsError},
 };
 
-/// The body of every request: it is there as a whole.
+/// The body of requests, which is completely in memory.
 pub type Body = Full<Bytes>;
 
 type AnyService = BoxCloneSyncService<Request<Body>, Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError>;
 
-/// How long things may take. Each is a limit of its own.
+/// Timeouts. Each applies independently of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Name, connection, proxy and TLS together.
+    /// DNS, TCP, proxy and TLS handshake together.
     pub connect: Duration,
-    /// The longest silence while an answer is awaited or read.
+    /// The longest time without data while waiting for an answer or reading it.
     pub read: Duration,
     /// From sending a request to the last byte of its answer.
     pub total: Duration,
 }
 
 impl Timeouts {
-    /// Limits for calls that may take this long altogether.
+    /// Timeouts for calls that may take `total` altogether.
     #[must_use]
     pub fn within(total: Duration) -> Self {
         Self { connect: Self::default().connect.min(total), read: total, total }
@@ -60,20 +60,20 @@ impl Default for Timeouts {
     }
 }
 
-/// How the real transport is made.
+/// The options of [`Transport::https`].
 #[derive(Debug, Clone)]
 pub struct TransportOptions {
-    /// Whose certificates are believed.
+    /// The CA certificates.
     pub roots: Roots,
-    /// Our own certificate.
+    /// The client certificate; `None` if the cloud needs none.
     pub identity: Option<ClientIdentity>,
-    /// Believe any certificate. For test clouds only; a warning is logged.
+    /// Accept any server certificate. For test clouds only; a warning is logged.
     pub insecure: bool,
     /// The proxies.
     pub proxies: ProxyVariables,
-    /// The limits on time.
+    /// The timeouts.
     pub timeouts: Timeouts,
-    /// Idle connections that are kept per host.
+    /// The number of idle connections that are kept per host.
     pub idle_connections: usize,
 }
 
@@ -90,13 +90,13 @@ impl Default for TransportOptions {
     }
 }
 
-/// The transport cannot be made from its options.
+/// The transport cannot be created from its options.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// Certificates or keys are of no use.
+    /// Certificates or keys are invalid.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// A proxy is of no use.
+    /// A proxy URL is invalid.
     #[error(transparent)]
     Proxy(#[from] ProxyError),
 }
@@ -110,7 +110,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// A transport over any service that answers requests: a simulator, a recording, or a stack of layers.
+    /// A transport over any service that answers requests, such as a simulator, a recording, or a stack of layers.
     pub fn new<S, B>(service: S, timeouts: Timeouts) -> Self
     where
         S: TowerService<Request<Body>, Response = Response<B>> + Clone + Send + Sync + 'static,
@@ -125,18 +125,18 @@ impl Transport {
         Self { service: BoxCloneSyncService::new(service), timeouts, memory: AnswerBudget::of_process() }
     }
 
-    /// The same transport with another budget for the memory of its answers. For tests.
+    /// The same transport with another memory budget for answers. For tests.
     #[must_use]
     pub fn with_answer_budget(mut self, memory: AnswerBudget) -> Self {
         self.memory = memory;
         self
     }
 
-    /// The real transport: pooled connections with keep-alive, HTTP/2 where the server offers it.
+    /// A transport over the network: pooled connections with keep-alive, and HTTP/2 if the server supports it.
     ///
     /// # Errors
     ///
-    /// [`TransportError`] when certificates, keys or proxies cannot be used.
+    /// [`TransportError`] if certificates, keys or proxy URLs are invalid.
     pub fn https(options: &TransportOptions) -> Result<Self, TransportError> {
         Ok(Self::new(connector::client(options)?, options.timeouts))
     }
@@ -148,7 +148,7 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// An error with all that is below it, for a person; bounded.
+/// An error with its causes as one message, truncated.
 fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut below = error.source();

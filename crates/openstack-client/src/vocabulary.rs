@@ -1,9 +1,8 @@
-//! Words that several services share: enumerations that keep what they do not know, and changes to single fields.
+//! Shared types of the APIs: enumerations that keep unknown values, and updates of single fields.
 
 use serde::{Serialize, Serializer};
 
-/// An enumeration of words of an API. A word that is not known is kept as it is: services add words, and clouds run
-/// drivers of their own.
+/// Defines an enumeration of API values. Unknown values are kept unchanged, because services add values and clouds run their own drivers.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
@@ -11,12 +10,12 @@ macro_rules! words {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$vdoc])* $variant,)*
-            /// A word that this crate does not know.
+            /// A value that this crate does not know.
             Other(Box<str>),
         }
 
         impl $name {
-            /// The word as the API writes it.
+            /// The value as the API writes it.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -36,7 +35,7 @@ macro_rules! words {
         }
 
         impl Default for $name {
-            /// What an answer that leaves the field out says: nothing.
+            /// The value of a field that the answer omits: empty.
             fn default() -> Self {
                 Self::Other("".into())
             }
@@ -64,15 +63,15 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// What an update does to a field that may be null.
+/// An update of a nullable field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Change<T> {
-    /// The field is not mentioned and stays as it is.
+    /// The field is omitted from the request and keeps its value.
     #[default]
     Keep,
-    /// The field becomes null.
+    /// The field is set to null.
     Clear,
-    /// The field becomes this.
+    /// The field is set to this value.
     Set(T),
 }
 

@@ -1,17 +1,17 @@
-//! The options from which credentials are made: as cloud.conf, clouds.yaml or `OS_*` variables say them. Pure.
+//! Authentication options, as given by cloud.conf, clouds.yaml or `OS_*` variables, and how they resolve to credentials. Pure.
 //!
-//! An empty text is the same as none. What contradicts itself is refused here, with the names of the options, before
-//! Keystone can answer "unauthorized" to everything.
+//! An empty string counts as absent. Contradictory options are rejected here with the names of the options, because Keystone would answer
+//! every request with an unspecific "unauthorized".
 
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{ApplicationCredential, Credentials, DomainRef, Method, ProjectRef, Scope, UserRef};
 use crate::base_url::{BaseUrl, InvalidUrl};
 
-/// What a person wrote about authentication.
+/// The authentication options as configured.
 #[derive(Debug, Clone, Default)]
 pub struct AuthOptions {
-    /// Keystone's address, with or without its version.
+    /// Keystone's URL, with or without the version.
     pub auth_url: Option<String>,
     /// The user's name; needs a user domain.
     pub username: Option<String>,
@@ -19,13 +19,13 @@ pub struct AuthOptions {
     pub user_id: Option<String>,
     /// The user's password.
     pub password: Option<SecretString>,
-    /// A token that somebody else got.
+    /// A token issued to another client.
     pub token: Option<SecretString>,
     /// The project's id.
     pub project_id: Option<String>,
     /// The project's name; needs a project domain.
     pub project_name: Option<String>,
-    /// Stands in for a missing user and project domain; without a project it is the scope.
+    /// Default for a missing user or project domain; without a project it is the scope.
     pub domain_id: Option<String>,
     /// As `domain_id`, by name.
     pub domain_name: Option<String>,
@@ -37,7 +37,7 @@ pub struct AuthOptions {
     pub user_domain_id: Option<String>,
     /// The domain of the user, by name.
     pub user_domain_name: Option<String>,
-    /// Stands in for missing domains after all else; an id.
+    /// An id: default for missing domains if neither `domain_id` nor `domain_name` is set.
     pub default_domain: Option<String>,
     /// An application credential's id.
     pub application_credential_id: Option<String>,
@@ -45,49 +45,49 @@ pub struct AuthOptions {
     pub application_credential_name: Option<String>,
     /// An application credential's secret.
     pub application_credential_secret: Option<SecretString>,
-    /// A trust, which then is the scope.
+    /// The id of a trust, which becomes the scope.
     pub trust_id: Option<String>,
-    /// The user of the trust, in place of the user.
+    /// The id of the trustee; replaces `user_id` if `trust_id` is set.
     pub trustee_id: Option<String>,
-    /// The password of the user of the trust.
+    /// The password of the trustee; defaults to `password`.
     pub trustee_password: Option<SecretString>,
-    /// `all` asks for the whole cloud.
+    /// `all` requests system scope.
     pub system_scope: Option<String>,
 }
 
-/// Options that cannot be used together, or that lack something.
+/// Contradictory or incomplete options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthOptionsError {
-    /// Keystone's address is of no use.
+    /// Keystone's URL is invalid.
     #[error(transparent)]
     AuthUrl(#[from] InvalidUrl),
-    /// Keystone v2 has been gone for years.
+    /// The URL names version 2 of the identity API, which is not supported.
     #[error("auth_url: it names the identity API v2.0, which is not supported; give the address of v3")]
     IdentityV2,
-    /// Nothing to prove who we are with.
+    /// No password, application credential or token is given.
     #[error(
         "no way to authenticate: give a password with a user, an application credential with its secret, or a token"
     )]
     NoMethod,
-    /// Two methods at once.
+    /// Two authentication methods are given.
     #[error("{0} and an application credential are both given; remove one of them")]
     TwoMethods(&'static str),
-    /// An application credential has its scope built in.
+    /// A scope is given for an application credential, which is already bound to a project.
     #[error("an application credential cannot be used with {0}: it has its project built in")]
     ScopedTwice(&'static str),
-    /// A secret is missing.
+    /// The secret of the application credential is missing.
     #[error("the application credential has no secret")]
     NoSecret,
-    /// No user.
+    /// The user is missing.
     #[error("{0} needs a user: give the user's name with its domain, or the user's id")]
     NoUser(&'static str),
-    /// Two users.
+    /// Both a user name and a user id are given.
     #[error("user name and user id (or trustee id) are both given; give exactly one of them")]
     TwoUsers,
     /// The user's domain is missing.
     #[error("the user name needs a user domain (its id or its name), or a domain that stands in for it")]
     NoUserDomain,
-    /// The user's domain is there twice, or a user id has one.
+    /// The user domain is given twice, or together with a user id.
     #[error("{0}")]
     UserDomain(&'static str),
     /// The project's domain is missing.
@@ -95,12 +95,12 @@ pub enum AuthOptionsError {
         "the project name needs a project domain (its id or its name), or a domain that stands in for it"
     )]
     NoProjectDomain,
-    /// Nothing says what the token is for.
+    /// The scope is missing.
     #[error("{0} needs a scope: give a project, or a domain")]
     NoScope(&'static str),
 }
 
-/// Gives the options that are not there those of `other`.
+/// Fills each absent option of `$into` from `$from`.
 macro_rules! fill {
     ($into:expr, $from:expr; $($field:ident)*) => {$(
         if given(&$into.$field).is_none() { $into.$field = $from.$field.clone(); }
@@ -108,7 +108,7 @@ macro_rules! fill {
 }
 
 impl AuthOptions {
-    /// Takes from `other` what is not there: cloud.conf wins over clouds.yaml, which wins over the environment.
+    /// Fills absent options from `other`. Callers chain it in order of precedence: cloud.conf, then clouds.yaml, then the environment.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {
         fill!(self, other; auth_url username user_id project_id project_name domain_id domain_name project_domain_id
@@ -118,7 +118,7 @@ impl AuthOptions {
         self
     }
 
-    /// The credentials that the options are.
+    /// Validates the options and turns them into credentials.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl AuthOptions {
         Ok(Method::ApplicationCredential { credential, secret })
     }
 
-    /// A token stands above a password: whoever has one needs no user.
+    /// A token takes precedence over a password and needs no user.
     fn user_method(&self) -> Result<Method, AuthOptionsError> {
         if let Some(token) = given(&self.token) {
             return Ok(Method::Token(token.clone()));
@@ -179,8 +179,7 @@ impl AuthOptions {
         Ok(Method::Password { user: self.user("a trust", id)?, password: password.clone() })
     }
 
-    /// A user by id needs no domain; one that is given for the user itself is a contradiction, one that only stands in
-    /// is not looked at.
+    /// A user id needs no domain: an explicit user domain next to it is rejected, the default domains are ignored.
     fn user(&self, whose: &'static str, id: Option<&str>) -> Result<UserRef, AuthOptionsError> {
         let domain = (given(&self.user_domain_id), given(&self.user_domain_name));
         match (given(&self.username), id) {
@@ -220,19 +219,19 @@ impl AuthOptions {
         Err(AuthOptionsError::NoScope(method))
     }
 
-    /// The domain that stands in for a missing one.
+    /// The default for a missing user or project domain.
     fn stand_in(&self) -> Option<DomainRef> {
         domain_ref(given(&self.domain_id), given(&self.domain_name))
             .or_else(|| given(&self.default_domain).map(|id| DomainRef::Id(id.to_owned())))
     }
 }
 
-/// An id is preferred where both are there.
+/// Prefers the id if both are given.
 fn domain_ref(id: Option<&str>, name: Option<&str>) -> Option<DomainRef> {
     id.map(|id| DomainRef::Id(id.to_owned())).or_else(|| name.map(|name| DomainRef::Name(name.to_owned())))
 }
 
-/// An option that is really there.
+/// The value of an option; `None` if it is absent or empty.
 fn given<T: Given>(option: &Option<T>) -> Option<&T::Shown> {
     option.as_ref().filter(|value| !value.is_blank()).map(Given::shown)
 }

@@ -1,5 +1,4 @@
-//! The body of a request for a token. It is the one place where secrets become text; the text is zeroised when the
-//! request is done.
+//! The body of a token request. Secrets are exposed as text only here; the buffer is zeroised when the request is done.
 
 use bytes::Bytes;
 use secrecy::{ExposeSecret, SecretString};
@@ -90,7 +89,7 @@ enum ScopeBody<'a> {
     System { all: bool },
 }
 
-/// A secret on its way into the body.
+/// Serializes a secret in clear text.
 struct Exposed<'a>(&'a SecretString);
 
 impl Serialize for Exposed<'_> {
@@ -102,7 +101,7 @@ impl Serialize for Exposed<'_> {
 /// The body of `POST /v3/auth/tokens` for these credentials.
 pub(crate) fn request_body(credentials: &Credentials) -> Result<Bytes, serde_json::Error> {
     let auth = Auth { identity: identity(&credentials.method), scope: scope(&credentials.scope) };
-    // Room for everything, so that no half-written copy is left behind by growing.
+    // Large enough for any body: if the buffer grew, the old allocation would be freed without being zeroised.
     let mut text = Zeroizing::new(Vec::with_capacity(64 * 1024));
     serde_json::to_writer(&mut *text, &Envelope { auth })?;
     Ok(Bytes::from_owner(text))

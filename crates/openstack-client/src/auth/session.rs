@@ -1,8 +1,8 @@
-//! The token that all calls share: got once, renewed early and in the background, got anew when a service refuses it.
+//! The token that all calls share: requested once, renewed in the background before it expires, and replaced when a service rejects it.
 //!
-//! At most one request for a token is on its way at any time. It runs as a task of its own, so that it ends whatever
-//! becomes of those who wait for it, and all of them get its outcome, good or bad. After a failure nobody asks again for
-//! a while: Keystone locks users out that try a wrong password too often.
+//! At most one token request is in flight. It runs as its own task, so it completes even if the waiting callers are cancelled, and all
+//! callers get its result. After a failure no new request is made for some time, because Keystone may lock a user after repeated wrong
+//! passwords.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,19 +15,20 @@ use crate::{
     Budget, Error, ErrorClass, Outcome, Priority, ProjectId, Service, base_url::BaseUrl, call::Wire, identity,
 };
 
-/// The pause after a first failure that may pass, and after one by which Keystone refused us; each further one doubles it.
+/// Pauses after a failed token request: the first pause after a temporary failure, and after Keystone refused the credentials. Each further
+/// failure in a row doubles the pause.
 const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_REFUSED: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(300);
-/// A token that has replaced a refused one is not itself replaced within this time.
+/// A token that replaced a rejected one is not replaced again within this time.
 const SHORTEST_LIFE: Duration = Duration::from_secs(30);
-/// The longest pause that Keystone may ask for.
+/// Upper bound for a `Retry-After` of Keystone.
 const LONGEST_PAUSE_ASKED: Duration = Duration::from_secs(600);
 
 type Flight = Shared<BoxFuture<'static, Result<Arc<Token>, Error>>>;
 
-/// A session of one identity.
+/// The session of one identity.
 #[derive(Clone, Debug)]
 pub(crate) struct Session(Arc<Inner>);
 
@@ -43,16 +44,16 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     token: Option<Arc<Token>>,
-    /// What the first token was for, once there was one.
+    /// The project of the first token; the inner value is `None` if that token has no project. `None` until the first token was issued.
     project: Option<Option<ProjectId>>,
-    /// When a token was last asked for because a service had refused the one before.
+    /// When a token was last requested because a service rejected the previous one.
     replaced: Option<Instant>,
     flight: Option<Flight>,
     generation: u64,
     failure: Option<Failure>,
 }
 
-/// The last request for a token failed; `until` then it is not repeated.
+/// The last token request failed; the next one is made after `until` at the earliest.
 #[derive(Debug)]
 struct Failure {
     error: Error,
@@ -72,13 +73,15 @@ impl Session {
         Self(Arc::new(Inner { wire, budget, credentials, keystone, state }))
     }
 
-    /// A token that works, as far as is known.
+    /// The current token. Starts a renewal in the background if it is due. If it has expired, requests a new one, or returns the last error while
+    /// the pause after a failure lasts.
     pub(crate) async fn token(&self) -> Result<Arc<Token>, Error> {
         let look = self.look(&mut self.lock());
         settle(look).await
     }
 
-    /// The same, but not while the last request for a token has failed: it is made again as soon as that may be.
+    /// Like [`Self::token`], but if the last token request failed, returns that error until a new request may be made and then waits for
+    /// that request.
     pub(crate) async fn undisputed_token(&self) -> Result<Arc<Token>, Error> {
         let look = self.look_undisputed(&mut self.lock());
         settle(look).await
@@ -93,10 +96,10 @@ impl Session {
         }
     }
 
-    /// A token in place of `refused`, which a service did not accept. None if it has replaced a refused one itself a
-    /// moment ago: a single service that accepts nobody must not keep the others from a token that is good.
+    /// Returns a token that replaces `refused`, which a service rejected. `None` if `refused` replaced a rejected token less than
+    /// `SHORTEST_LIFE` ago: one service that rejects every token must not take a valid token from the other services.
     ///
-    /// Until the new one is there, all others go on with the old one.
+    /// Until the new token is issued, other callers continue to use the old one.
     pub(crate) async fn renew(&self, refused: &Token) -> Result<Option<Arc<Token>>, Error> {
         let look = self.look_past(refused, &mut self.lock());
         match look {
@@ -121,7 +124,7 @@ impl Session {
         }
     }
 
-    /// Where Keystone's resources live.
+    /// The base URL of Keystone's v3 API.
     pub(crate) async fn keystone(&self) -> Result<BaseUrl, Error> {
         self.0.keystone().await.cloned()
     }
@@ -135,7 +138,7 @@ impl Session {
         let paused = state.failure.as_ref().is_some_and(|failure| now < failure.until);
         if let Some(token) = state.token.clone().filter(|token| token.is_alive(now)) {
             if token.is_due(now) && state.flight.is_none() && !paused {
-                // It flies by itself; nobody waits for it yet.
+                // The spawned task makes the request; this caller does not wait for it.
                 drop(self.take_off(state));
             }
             return Look::Use(token);
@@ -147,13 +150,14 @@ impl Session {
         }
     }
 
-    /// Starts a request for a token.
+    /// Spawns a token request.
     fn take_off(&self, state: &mut State) -> Flight {
         state.generation += 1;
         let generation = state.generation;
         let session = self.clone();
         let task = tokio::spawn(async move {
-            // Made here and not before: a task that is dropped as it is spawned would land while we hold the lock.
+            // Created inside the task: if the runtime drops the task while it is spawned, a guard created outside would call `land` while
+            // `state` is locked.
             let landing = Landing { session, generation };
             let result = landing.session.0.issue(generation).await;
             landing.session.land(generation, result)
@@ -168,7 +172,7 @@ impl Session {
         flight
     }
 
-    /// Keeps the outcome of a request for a token, if it is the one that is on its way.
+    /// Stores the result of a token request, unless a newer request has replaced it or its result is already stored.
     fn land(&self, generation: u64, issued: Result<Token, Error>) -> Result<Arc<Token>, Error> {
         let mut state = self.lock();
         let result = issued.and_then(|token| same_project(&mut state.project, token)).map(Arc::new);
@@ -192,7 +196,7 @@ impl Session {
     }
 }
 
-/// Goes with a request for a token: one that dies on its way has failed, and the next can be made.
+/// Drop guard of a token request: if the task is dropped before it completes, the request counts as failed and a new one can start.
 struct Landing {
     session: Session,
     generation: u64,
@@ -200,12 +204,12 @@ struct Landing {
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        // Nothing happens where it has landed.
+        // Does nothing if the result is already stored.
         drop(self.session.land(self.generation, Err(interrupted())));
     }
 }
 
-/// The token, if it is for what the first one was for: everything that we know belongs to that.
+/// Accepts a token only if its project is that of the first token: cached ids and endpoints belong to that project.
 fn same_project(first: &mut Option<Option<ProjectId>>, token: Token) -> Result<Token, Error> {
     let found = &token.identity.project_id;
     let wanted = first.get_or_insert_with(|| found.clone());

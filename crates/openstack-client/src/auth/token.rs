@@ -1,4 +1,4 @@
-//! A token and what came with it. Reading one is pure; time is handed in.
+//! A token and the data issued with it. Decoding is pure; callers pass the time.
 
 use std::time::Duration;
 
@@ -14,39 +14,39 @@ use crate::{
     transport::Answer,
 };
 
-/// The header in which Keystone hands a token over.
+/// The response header in which Keystone returns the token.
 const SUBJECT_TOKEN: &str = "x-subject-token";
-/// A token is renewed when a tenth of its life is left, but not earlier than this…
+/// A token is renewed when a tenth of its lifetime is left, but at most this long before it expires…
 const EARLIEST_RENEWAL: Duration = Duration::from_secs(300);
-/// …and not later than this, where its life is long enough.
+/// …and at least this long before it expires, unless that exceeds half of the lifetime.
 const LATEST_RENEWAL: Duration = Duration::from_secs(30);
-/// So close to its end a token is not used any more: it would run out on the way.
+/// A token that expires within this time is not used, because it could expire while a request is in flight.
 const LAST_MOMENT: Duration = Duration::from_secs(5);
 
-/// Who a token says that we are.
+/// The identity of a token: its user, project and roles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenIdentity {
     /// The user's id.
     pub user_id: String,
     /// The user's name.
     pub user_name: String,
-    /// The project, where the token is for one.
+    /// The project; `None` if the token is not scoped to one.
     pub project_id: Option<ProjectId>,
     /// The project's name.
     pub project_name: Option<String>,
     /// The names of the roles.
     pub roles: Vec<String>,
-    /// When the token runs out, by the cloud's clock.
+    /// When the token expires, by the cloud's clock.
     pub expires_at: Timestamp,
-    /// When the token was issued, by the cloud's clock, if it says so.
+    /// When the token was issued, by the cloud's clock; `None` if Keystone does not return it.
     pub issued_at: Option<Timestamp>,
-    /// When the user's password expires; `None` if it does not, or if the cloud does not say.
+    /// When the user's password expires; `None` if it does not expire or Keystone does not return it.
     pub password_expires_at: Option<Timestamp>,
-    /// The id of the application credential that the token was issued for.
+    /// The id of the application credential that the token was issued for; `None` for other methods.
     pub application_credential_id: Option<String>,
 }
 
-/// A token.
+/// A token with its catalog and identity.
 #[derive(Debug)]
 pub(crate) struct Token {
     secret: SecretString,
@@ -86,16 +86,16 @@ struct Named {
 struct User {
     #[serde(flatten)]
     named: Named,
-    /// Read leniently: it is only reported, and a token must not be refused because of it.
+    /// Decoded leniently: the value is only reported, so an unexpected format must not reject the token.
     #[serde(default)]
     password_expires_at: serde_json::Value,
 }
 
 impl Token {
-    /// The token in Keystone's answer to a request that was sent at `sent`; the wall clock says `now`.
+    /// Decodes Keystone's response to a request that was sent at `sent`; `now` is the wall clock.
     ///
-    /// How long it lives is read by the cloud's own clock alone, so that a skewed clock here does no harm; only where
-    /// the cloud does not say when the token was issued is the wall clock asked.
+    /// The lifetime is computed from the cloud's own timestamps, so a skewed local clock does no harm. Only if the response has no
+    /// `issued_at` the local wall clock is used.
     pub(crate) fn read(
         answer: &Answer,
         sent: Instant,
@@ -145,18 +145,18 @@ impl Token {
         &self.secret
     }
 
-    /// Whether a new one should be got, although this one still works.
+    /// Whether the token should be renewed although it is still valid.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         now >= self.renew_at
     }
 
-    /// Whether it still works.
+    /// Whether the token can still be used.
     pub(crate) fn is_alive(&self, now: Instant) -> bool {
         now < self.dead_at
     }
 }
 
-/// When a token that lives this long is renewed, and when it is given up.
+/// When a token of this lifetime is renewed, and when it is no longer used; both relative to the request.
 fn schedule(life: Duration) -> (Duration, Duration) {
     let margin = (life / 10).clamp(LATEST_RENEWAL, EARLIEST_RENEWAL).min(life / 2);
     (life - margin, life - LAST_MOMENT.min(life / 10))

@@ -1,23 +1,23 @@
-//! Where services live: what the catalog publishes, and the version below it.
+//! Resolves the endpoints of services: the URL in the catalog, and the API version below it.
 
 use super::{Client, Settings};
 use crate::{Error, ErrorClass, Outcome, Service, auth::Token, base_url::BaseUrl, identity};
 
-/// What a catalog has for a service.
+/// What the catalog contains for a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offered {
-    /// No endpoint in the region and interface that are set.
+    /// No endpoint in the configured region and interface.
     Missing,
-    /// An endpoint with TLS, or one in a cloud whose Keystone has no TLS either.
+    /// An endpoint with TLS, or any endpoint of a cloud whose Keystone has no TLS either.
     Secure,
-    /// An endpoint without TLS in a cloud whose Keystone has TLS: tokens would travel in clear.
+    /// An endpoint without TLS although Keystone has TLS: tokens would be sent in clear text.
     Insecure {
-        /// Whether the settings allow it. If not, calls end in [`ErrorClass::Insecure`].
+        /// Whether the settings allow it. If not, calls fail with [`ErrorClass::Insecure`].
         allowed: bool,
     },
 }
 
-/// Where a service lives, and what the catalog said when that was found out.
+/// A resolved endpoint, and the catalog URL that it was resolved from.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     published: String,
@@ -25,7 +25,7 @@ pub(super) struct Endpoint {
 }
 
 impl Client {
-    /// Where the resources of `service` live. Asked of the catalog of the newest token, so that a cloud may move.
+    /// The base URL of `service`. Resolved again when the catalog of the newest token has another URL, so an endpoint may move.
     pub(super) async fn endpoint(&self, service: Service, token: &Token) -> Result<BaseUrl, Error> {
         if service == Service::Identity {
             return self.shared.session.keystone().await;
@@ -45,7 +45,8 @@ impl Client {
         endpoints.get(&service).filter(|known| known.published == published).map(|known| known.base.clone())
     }
 
-    /// The region that services are looked for in; any, as long as none is set and none was used.
+    /// The region in which endpoints are selected: the configured one, or that of the first endpoint in use. `None` (any region) before
+    /// that.
     pub(super) fn region(&self) -> Option<&str> {
         self.shared.settings.region.as_deref().or_else(|| self.shared.region.get().map(String::as_str))
     }
@@ -69,34 +70,34 @@ impl Client {
             return Err(Error::new(ErrorClass::Insecure, Outcome::NotSent, message));
         }
         if !region.is_empty() {
-            // A later catalog may be in another order, and must not lead us to another region.
+            // Later catalogs may be in another order; the client must stay in the region that it used first.
             self.shared.region.get_or_init(|| region.to_owned());
         }
         Ok((url, base))
     }
 
-    /// Whether a token that came over TLS would leave without it. Where Keystone has no TLS there is nothing left to protect.
+    /// Whether a token that was issued over TLS would be sent without TLS. If Keystone itself has no TLS, there is nothing to protect.
     fn exposes_token(&self, endpoint: &BaseUrl) -> bool {
         self.shared.settings.credentials.auth_url.is_encrypted() && !endpoint.is_encrypted()
     }
 
-    /// What the catalog has for `service` in the region and the interface that are set.
+    /// What the catalog contains for `service` in the configured region and interface.
     ///
     /// # Errors
     ///
-    /// [`Error`] when Keystone gives no token.
+    /// [`Error`] if Keystone issues no token.
     pub async fn offered(&self, service: Service) -> Result<Offered, Error> {
         let Settings { interface, insecure_endpoints, .. } = &self.shared.settings;
         let token = self.shared.session.token().await?;
         let Ok((url, _region)) = token.catalog.find(service, *interface, self.region()) else {
             return Ok(Offered::Missing);
         };
-        // An address that cannot be read is reported by the first call.
+        // An invalid URL is reported by the first call.
         let exposed = BaseUrl::parse("endpoint", url).is_ok_and(|endpoint| self.exposes_token(&endpoint));
         Ok(if exposed { Offered::Insecure { allowed: *insecure_endpoints } } else { Offered::Secure })
     }
 
-    /// The base below which resources live. An endpoint may be published with its version or without.
+    /// The base URL of the resources. The catalog may publish an endpoint with or without its version.
     async fn resolve(&self, service: Service, url: BaseUrl, token: &Token) -> Result<BaseUrl, Error> {
         if let Some(major) = url.major().filter(|major| *major != service.major()) {
             let wanted = service.major();
@@ -107,7 +108,7 @@ impl Client {
             ));
         }
         match service {
-            // Nova's version may be v2 or v2.1, and may be followed by the project.
+            // Nova's version may be v2 or v2.1, and the project id may follow it.
             Service::Compute if url.major().is_some() => Ok(url),
             Service::Compute => {
                 self.shared.settings.budget.acquire(service, self.priority).await;

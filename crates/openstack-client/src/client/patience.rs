@@ -1,9 +1,9 @@
-//! What a patient client does about a refusal that is for the moment only: whether the call is made again, and when. Pure, but for the
-//! count of failures, which all handles share.
+//! Retries of a patient client: whether a call that was refused temporarily is retried, and after which pause. Pure, except for the failure
+//! count, which all clones share.
 //!
-//! A change is repeated only if the service says that it did not make it: 429 with a pause. Of a 502 or a 503 nobody knows, so after
-//! those only reads are repeated; and not when the service fails all the time: in an outage each call is made once, and the caller's
-//! back-off holds.
+//! A mutation is retried only if the service certainly did not execute it, such as a 429 with `Retry-After`. After a 502 or 503 a mutation
+//! may have been executed, so only reads are retried. Reads are not retried while the service fails continuously: in an outage each call is
+//! made once, and the caller's backoff applies.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,24 +11,24 @@ use parking_lot::Mutex;
 
 use crate::{Error, Outcome, Service};
 
-/// So often a call is made again. At a fifth of all calls refused, one in 125 still fails then.
+/// The number of retries of a call. If a fifth of all calls is refused, one call in 125 still fails.
 const REPEATS: u32 = 2;
 
-/// A longer pause is the caller's to wait for: what it knew when it called may not hold by then.
+/// A call with a longer `Retry-After` is not retried here: the state that the caller observed may be outdated by then.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a read waits that nobody said a pause for; the second time twice as long.
+/// The pause before the first retry of a read without `Retry-After`; doubled for the second.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// So many answers in a row that nobody serves are an outage.
+/// This many 502 or 503 answers in a row, without `Retry-After`, count as an outage.
 const OUTAGE: u32 = 4;
 
-/// How often services failed in a row.
+/// The number of consecutive failures by service.
 #[derive(Debug, Default)]
 pub(super) struct Failures(Mutex<BTreeMap<Service, u32>>);
 
 impl Failures {
-    /// Takes down how a call of `service` ended; how often in a row it has failed now.
+    /// Records the result of a call; returns how many calls of `service` in a row have failed now.
     pub(super) fn note<T>(&self, service: Service, ended: &Result<T, Error>) -> u32 {
         let mut failures = self.0.lock();
         let count = failures.entry(service).or_default();
@@ -37,13 +37,13 @@ impl Failures {
     }
 }
 
-/// Whether it is an answer of who stands before the service, and has nobody to give the call to.
+/// Whether a proxy or load balancer in front of the service answered that it has no backend for the call.
 fn is_unavailable(error: &Error) -> bool {
     matches!(error.status(), Some(502 | 503)) && error.retry_after().is_none()
 }
 
-/// How long to wait before a call that failed is made again; `None` if it is not. It was made again so often before, and the service
-/// has failed so often in a row.
+/// The pause before a failed call is retried; `None` if it is not retried. `repeats` is the number of retries so far, `failures` the number
+/// of consecutive failures of the service.
 pub(super) fn pause(mutates: bool, error: &Error, repeats: u32, failures: u32) -> Option<Duration> {
     if repeats >= REPEATS || (mutates && error.outcome() != Outcome::Refused) {
         return None;
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(failures.note(Service::Network, &down), 1);
         assert_eq!(failures.note(Service::Network, &down), 2);
         assert_eq!(failures.note(Service::LoadBalancer, &down), 1);
-        // Also one that refuses is there.
+        // A refusal also proves that the service is running.
         assert_eq!(failures.note(Service::Network, &Err::<(), _>(error(404, Outcome::Refused, None))), 0);
         assert_eq!(failures.note(Service::Network, &down), 1);
     }

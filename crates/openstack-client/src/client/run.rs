@@ -1,5 +1,5 @@
-//! How a call is made: budget, token, endpoint, fence, sending, and one more time after a 401. A patient client makes it again after
-//! refusals for the moment.
+//! Executes a call: budget, token, endpoint, fence, request, and one repetition after a 401. A patient client also retries calls that were
+//! refused temporarily.
 
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
@@ -20,30 +20,30 @@ use crate::{
     transport::Answer,
 };
 
-/// How long a service is left alone that says "too many requests" and not for how long.
+/// How long a service is not called after a 429 without `Retry-After`.
 const UNSAID_PAUSE: Duration = Duration::from_secs(5);
 
-/// A success, and what it answers.
+/// A successful answer.
 pub(crate) struct Answered {
     pub(crate) answer: Answer,
     line: RequestLine,
 }
 
 impl Answered {
-    /// The error that it is after all.
+    /// The error for a successful answer that cannot be decoded.
     pub(crate) fn not_understood(&self, why: &str, what: &str) -> Error {
         not_understood(&self.answer, why, what).at(self.line.clone())
     }
 }
 
 impl Client {
-    /// Makes a call whose answer says nothing.
+    /// Makes a call and ignores the body of the answer.
     pub(crate) async fn done(&self, call: Call) -> Result<(), Error> {
         let measured = self.shared.settings.metrics.start(call.request);
         measured.end(self.run(&call).await.map(drop))
     }
 
-    /// Makes a call whose answer holds a `T` below `key`.
+    /// Makes a call and decodes the `T` below `key` in the answer.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, call: Call, key: &'static str) -> Result<T, Error> {
         let measured = self.shared.settings.metrics.start(call.request);
         let fetched = async {
@@ -53,7 +53,7 @@ impl Client {
         measured.end(fetched.await)
     }
 
-    /// Makes a call whose answer is a list in pages.
+    /// Makes a call that returns a paged list.
     pub(crate) fn pages<T: Listed>(&self, call: Call) -> Pages<T> {
         Pages::new(self.clone(), call.answered_by_list(), self.shared.settings.pages)
     }
@@ -62,7 +62,7 @@ impl Client {
         &self.shared.settings.metrics
     }
 
-    /// Makes a call; a patient client makes it again if it is refused for the moment.
+    /// Makes a call; a patient client retries it if it was refused temporarily.
     pub(crate) async fn run(&self, call: &Call) -> Result<Answered, Error> {
         let mut repeats = 0;
         loop {
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// Makes a call, and once more with a new token if the one it had is refused.
+    /// Makes a call, and repeats it once with a new token after a 401.
     async fn run_once(&self, call: &Call) -> Result<Answered, Error> {
         self.wait_for_budget(call).await?;
         let token = self.shared.session.token().await;
@@ -105,8 +105,8 @@ impl Client {
         Err(error)
     }
 
-    /// Waits until the call may be made. A change whose fence closes meanwhile takes nothing of the budget; the fence is asked whenever
-    /// somebody wakes this task before its turn.
+    /// Waits for the budget. A mutation whose fence closes meanwhile takes no permit; the fence is checked on each poll while the permit is
+    /// pending.
     async fn wait_for_budget(&self, call: &Call) -> Result<(), Error> {
         let mut acquired = self.shared.settings.budget.acquire(call.service, self.priority);
         poll_fn(|context| match acquired.as_mut().poll(context) {
@@ -118,7 +118,7 @@ impl Client {
         .await
     }
 
-    /// Whether a change may be made at this moment; a read always may.
+    /// Fails if the call is a mutation and the fence is closed.
     fn ask_fence(&self, call: &Call) -> Result<(), Error> {
         let fence = self.fence.as_ref().filter(|_| call.is_mutation());
         fence.map_or(Ok(()), |fence| fence.check()).map_err(|closed| {
@@ -126,13 +126,13 @@ impl Client {
         })
     }
 
-    /// A new token after a 401, which means that the call was refused, whatever comes now.
+    /// Gets a new token after a 401. The outcome of an error is `Refused`, because the service rejected the call.
     async fn renew(&self, refused: &Token) -> Result<Option<Arc<Token>>, Error> {
         let renewed = self.shared.session.renew(refused).await;
         renewed.map_err(|error| error.with_outcome(Outcome::Refused))
     }
 
-    /// Sends it; `so_far` is what became of the call before that.
+    /// Sends the call. `so_far` is the outcome of errors before the request is sent: `Refused` if an earlier attempt got a 401.
     async fn send(&self, call: &Call, token: &Token, so_far: Outcome) -> Result<(Answer, BaseUrl), Error> {
         let base = self.endpoint(call.service, token).await;
         let base = base.map_err(|error| error.with_outcome(so_far))?;
@@ -141,7 +141,7 @@ impl Client {
         let value = token.header().map_err(|why| Error::invalid(why).at(line.clone()))?;
         headers.insert(AUTH_TOKEN, value);
         let body = call.payload.bytes().map_err(|error| error.at(line.clone()))?;
-        // Nothing waits between the answer and the sending.
+        // There is no await between the fence check and the request.
         self.ask_fence(call).map_err(|error| error.at(line.clone()))?;
         let uri = base.uri(&call.path, &call.query_text());
         let answer = self.shared.wire.send(&line, uri, headers, body, call.answer).await?;

@@ -1,4 +1,4 @@
-//! How a client is made: whose it is, where it looks, and who is asked and told.
+//! The settings of a client: credentials, endpoint selection, hooks and limits.
 
 use std::{fmt, sync::Arc};
 
@@ -8,10 +8,10 @@ use crate::{
     ApiMetrics, Budget, Credentials, Interface, Nobody, PageLimits, Unlimited, Witness, call::system_clock,
 };
 
-/// Tells the time of day. Waiting uses tokio's clock; this one only reads dates that services write.
+/// Returns the current time. Only used to interpret dates from services; pauses use tokio's clock.
 pub type WallClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How a client is made.
+/// The settings of a client.
 #[derive(Clone)]
 pub struct Settings {
     pub(super) credentials: Credentials,
@@ -27,7 +27,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults for these credentials: public endpoints of the first region, no budget.
+    /// Defaults for these credentials: public endpoints in the first region of the catalog, no rate limit.
     #[must_use]
     pub fn new(credentials: Credentials) -> Self {
         Self {
@@ -44,63 +44,63 @@ impl Settings {
         }
     }
 
-    /// Endpoints of this region; empty is any.
+    /// The region of the endpoints; empty means any.
     #[must_use]
     pub fn region(mut self, region: impl Into<String>) -> Self {
         self.region = Some(region.into()).filter(|region| !region.is_empty());
         self
     }
 
-    /// Endpoints of this interface.
+    /// The interface of the endpoints.
     #[must_use]
     pub fn interface(mut self, interface: Interface) -> Self {
         self.interface = interface;
         self
     }
 
-    /// Whether tokens from a Keystone with TLS are sent to endpoints without it. Anybody on the way reads them there.
+    /// Whether tokens from a Keystone with TLS are sent to endpoints without TLS, where they can be read on the network. Default: false.
     #[must_use]
     pub fn insecure_endpoints(mut self, allowed: bool) -> Self {
         self.insecure_endpoints = allowed;
         self
     }
 
-    /// What requests say in `User-Agent`.
+    /// The `User-Agent` of requests.
     #[must_use]
     pub fn user_agent(mut self, agent: impl Into<String>) -> Self {
         self.user_agent = agent.into();
         self
     }
 
-    /// Where calls are counted.
+    /// The metrics that count calls.
     #[must_use]
     pub fn metrics(mut self, metrics: ApiMetrics) -> Self {
         self.metrics = metrics;
         self
     }
 
-    /// Who is asked before each call.
+    /// The rate limiter that is asked before each call.
     #[must_use]
     pub fn budget(mut self, budget: Arc<dyn Budget>) -> Self {
         self.budget = budget;
         self
     }
 
-    /// Who is told of each request.
+    /// The observer that is notified of each request.
     #[must_use]
     pub fn witness(mut self, witness: Arc<dyn Witness>) -> Self {
         self.witness = witness;
         self
     }
 
-    /// The wall clock.
+    /// The wall clock; replaced in tests.
     #[must_use]
     pub fn clock(mut self, clock: WallClock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// How lists are read.
+    /// The limits for reading lists.
     #[must_use]
     pub fn pages(mut self, pages: PageLimits) -> Self {
         self.pages = pages;

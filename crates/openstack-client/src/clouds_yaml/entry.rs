@@ -1,4 +1,4 @@
-//! What the files say about one cloud. Pure.
+//! Merges the settings of one cloud from the files. Pure.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ pub struct Documents {
     pub secure: Option<Zeroizing<String>>,
     /// clouds-public.yaml
     pub public: Option<Zeroizing<String>>,
-    /// What messages call clouds.yaml.
+    /// The name of clouds.yaml in error messages, such as its path; empty means `clouds.yaml`.
     pub clouds_name: String,
 }
 
-/// A cloud as the files say it.
+/// The merged settings of one cloud.
 #[derive(Debug, Clone, Default)]
 pub struct CloudEntry {
     /// Its name.
@@ -35,11 +35,11 @@ pub struct CloudEntry {
     pub interface: Option<String>,
     /// The path of the CA certificates.
     pub ca_file: Option<String>,
-    /// The path of our certificate.
+    /// The path of the client certificate.
     pub cert_file: Option<String>,
-    /// The path of our key.
+    /// The path of the client's private key.
     pub key_file: Option<String>,
-    /// Whether certificates are to be verified, if it says so.
+    /// Whether server certificates are verified; `None` if the files do not set it.
     pub verify: Option<bool>,
 }
 
@@ -130,11 +130,12 @@ fn secret<'de, D: Deserializer<'de>>(input: D) -> Result<Option<SecretString>, D
 }
 
 impl Documents {
-    /// What the files say about the cloud called `name`; without a name about the only one that there is.
+    /// Merges the settings of the cloud `name`. Without a name, clouds.yaml (or else secure.yaml) must have exactly one cloud. Values of
+    /// secure.yaml take precedence over clouds.yaml, and those over the profile in clouds-public.yaml.
     ///
     /// # Errors
     ///
-    /// [`CloudsError`], which quotes nothing of the files.
+    /// [`CloudsError`], which does not quote the files.
     pub fn entry(&self, name: Option<&str>) -> Result<CloudEntry, CloudsError> {
         let file = if self.clouds_name.is_empty() { "clouds.yaml" } else { &self.clouds_name };
         let clouds = parse::<CloudsFile>(file, &self.clouds)?.clouds.unwrap_or_default();
@@ -170,7 +171,7 @@ impl Documents {
     }
 }
 
-/// Errors of the YAML reader show the lines around the trouble; only the place is kept.
+/// Errors of the YAML parser quote the surrounding lines, which may contain secrets; only line and column are kept.
 fn parse<T: for<'de> Deserialize<'de> + Default>(file: &str, text: &str) -> Result<T, CloudsError> {
     if text.trim().is_empty() {
         return Ok(T::default());
@@ -200,13 +201,13 @@ macro_rules! over {
 }
 
 impl RawCloud {
-    /// What this says, and below it what `below` says.
+    /// Merges two layers: values of `self` take precedence over those of `below`.
     fn over(self, below: Self) -> Self {
         let auth = match (self.auth, below.auth) {
             (Some(top), Some(below)) => Some(top.over(below)),
             (top, below) => top.or(below),
         };
-        // The two names of the interface are one setting: whoever is above decides by either.
+        // `interface` and `endpoint_type` are two names of one setting: either of them in the upper layer overrides both in the lower one.
         let interface = self.interface.or(self.endpoint_type).or(below.interface).or(below.endpoint_type);
         Self {
             profile: self.profile.or(below.profile),

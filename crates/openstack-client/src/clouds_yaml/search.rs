@@ -1,4 +1,4 @@
-//! Where the files are. The environment is handed in; only files are read here.
+//! Finds and reads the files. Callers pass the environment.
 
 use std::{
     io::ErrorKind,
@@ -9,18 +9,18 @@ use zeroize::Zeroizing;
 
 use super::{CloudEntry, CloudsError, Documents};
 
-/// Where clouds.yaml and its companions are looked for.
+/// The paths that are searched for clouds.yaml, secure.yaml and clouds-public.yaml.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
-    /// A clouds.yaml that was named; looked at first. One that is not there is passed over.
+    /// An explicitly named clouds.yaml, which is tried first. If it does not exist, the search continues in `directories`.
     pub file: Option<PathBuf>,
-    /// The directories, in their order.
+    /// The directories, in the order in which they are searched.
     pub directories: Vec<PathBuf>,
 }
 
 impl Search {
-    /// The usual places: the file named by `OS_CLIENT_CONFIG_FILE`, then the working directory, `~/.config/openstack`
-    /// and `/etc/openstack`.
+    /// The standard locations: the file named by `OS_CLIENT_CONFIG_FILE`, then the working directory, `~/.config/openstack` and
+    /// `/etc/openstack`.
     pub fn usual(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name| variable(name).filter(|text| !text.is_empty());
         let mut directories = vec![PathBuf::from(".")];
@@ -29,18 +29,18 @@ impl Search {
         Self { file: set("OS_CLIENT_CONFIG_FILE").map(PathBuf::from), directories }
     }
 
-    /// The same search with another file in front.
+    /// The same search with another explicit file.
     #[must_use]
     pub fn file(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// Reads the cloud called `name`; without a name the only one that there is.
+    /// Reads the files and merges the settings of the cloud `name`; without a name there must be exactly one cloud.
     ///
     /// # Errors
     ///
-    /// [`CloudsError`], which says what was looked for and where, and quotes nothing.
+    /// [`CloudsError`], which names the paths that were tried and does not quote the files.
     pub fn load(&self, name: Option<&str>) -> Result<CloudEntry, CloudsError> {
         let named = self.file.as_deref().map(read).transpose()?.flatten();
         let clouds = match named {
@@ -61,14 +61,14 @@ impl Search {
         documents.entry(name)
     }
 
-    /// Every file that [`Self::load`] may read, there or not: whoever wants to see changes looks at these.
+    /// Every path that [`Self::load`] may read, whether it exists or not. For callers that watch the files for changes.
     #[must_use]
     pub fn candidates(&self) -> Vec<PathBuf> {
         let places = ["clouds", "secure", "clouds-public"].map(|stem| self.places(stem)).concat();
         self.file.iter().cloned().chain(places).collect()
     }
 
-    /// All of `<stem>.yaml`, then all of `<stem>.yml`.
+    /// `<stem>.yaml` in all directories, then `<stem>.yml` in all directories.
     fn places(&self, stem: &str) -> Vec<PathBuf> {
         let of = |ending: &str| {
             let name = format!("{stem}.{ending}");
@@ -83,8 +83,8 @@ struct Read {
     text: Zeroizing<String>,
 }
 
-/// The first of these files that is there and may be read. Nobody has named them: one that is not meant for us, such as
-/// in the home of somebody else, is passed over.
+/// Reads the first of these files that exists. The paths are defaults, so a file that this process may not read, such as one in another
+/// user's home directory, is skipped with a warning.
 fn first(paths: &[PathBuf]) -> Result<Option<Read>, CloudsError> {
     for path in paths {
         match std::fs::read_to_string(path) {
@@ -99,7 +99,7 @@ fn first(paths: &[PathBuf]) -> Result<Option<Read>, CloudsError> {
     Ok(None)
 }
 
-/// A file that somebody named; none if it is not there.
+/// Reads an explicitly named file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Read>, CloudsError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(Read { path: path.to_owned(), text: Zeroizing::new(text) })),

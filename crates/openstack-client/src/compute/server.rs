@@ -1,4 +1,4 @@
-//! A server as Nova shows it. What may be missing is optional; a server without an id is none.
+//! A server as Nova returns it. Most fields are optional; a server without an id is a decoding error.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -10,62 +10,62 @@ use crate::{
 };
 
 words! {
-    /// What a server is doing.
+    /// The status of a server.
     ServerStatus {
         /// Running.
         Active = "ACTIVE",
-        /// Being made.
+        /// Being created.
         Build = "BUILD",
-        /// Being made anew.
+        /// Being rebuilt from an image.
         Rebuild = "REBUILD",
         /// Switched off.
         Shutoff = "SHUTOFF",
-        /// Put away.
+        /// Shelved: stopped, but still assigned to a host.
         Shelved = "SHELVED",
-        /// Put away, and its host given up.
+        /// Shelved and removed from its host.
         ShelvedOffloaded = "SHELVED_OFFLOADED",
         /// Paused.
         Paused = "PAUSED",
         /// Suspended.
         Suspended = "SUSPENDED",
-        /// Starting again.
+        /// A soft reboot is in progress.
         Reboot = "REBOOT",
-        /// Starting again, by force.
+        /// A hard reboot is in progress.
         HardReboot = "HARD_REBOOT",
-        /// Being moved.
+        /// Being migrated to another host.
         Migrating = "MIGRATING",
-        /// Changing its size.
+        /// Being resized.
         Resize = "RESIZE",
-        /// Waiting for somebody to accept its new size.
+        /// Resized; waits for the confirmation of a user.
         VerifyResize = "VERIFY_RESIZE",
         /// Running a rescue image.
         Rescue = "RESCUE",
-        /// Broken.
+        /// Failed.
         Error = "ERROR",
-        /// Deleted, but not yet gone.
+        /// Deleted, but still recoverable.
         SoftDeleted = "SOFT_DELETED",
         /// Deleted.
         Deleted = "DELETED",
-        /// Nova does not know.
+        /// Nova cannot determine the status.
         Unknown = "UNKNOWN",
     }
 }
 
 words! {
-    /// Whether an address is the server's own.
+    /// The type of an address.
     AddressType {
-        /// Its own.
+        /// An address of the server's own port.
         Fixed = "fixed",
         /// A floating IP.
         Floating = "floating",
     }
 }
 
-/// Whether the hypervisor runs the server.
+/// The power state of a server on its hypervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PowerState {
-    /// Not known.
+    /// Unknown to Nova.
     NoState,
     /// Running.
     Running,
@@ -104,46 +104,46 @@ pub struct Server {
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// What it is doing.
+    /// Its status.
     #[serde(default)]
     pub status: ServerStatus,
-    /// Whose it is.
+    /// The project that owns it.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub tenant_id: Option<ProjectId>,
-    /// The host that runs it, hashed by Nova together with the project; none while no host does.
+    /// A hash of the host and the project; `None` while no host runs the server.
     #[serde(rename = "hostId", default, deserialize_with = "decode::non_empty")]
     pub host_id: Option<String>,
-    /// Its addresses, by the names of their networks. The order of addresses is not stable.
+    /// Its addresses by network name. The order of the addresses is not stable.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub addresses: BTreeMap<String, Vec<ServerAddress>>,
-    /// An IPv4 address that somebody wrote down as the one to reach it by.
+    /// The IPv4 address that a user set for access to the server.
     #[serde(rename = "accessIPv4", default, deserialize_with = "decode::address")]
     pub access_ipv4: Option<IpAddr>,
-    /// An IPv6 address that somebody wrote down as the one to reach it by.
+    /// The IPv6 address that a user set for access to the server.
     #[serde(rename = "accessIPv6", default, deserialize_with = "decode::address")]
     pub access_ipv6: Option<IpAddr>,
     /// Its flavor.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub flavor: ServerFlavor,
-    /// What people wrote about it.
+    /// Key-value pairs set by users.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub metadata: BTreeMap<String, String>,
-    /// Its zone; none while it is being made.
+    /// Its availability zone; `None` while the server is being created.
     #[serde(rename = "OS-EXT-AZ:availability_zone", default, deserialize_with = "decode::non_empty")]
     pub availability_zone: Option<String>,
-    /// Whether the hypervisor runs it.
+    /// The power state on the hypervisor; `None` if Nova does not return it.
     #[serde(rename = "OS-EXT-STS:power_state", default, deserialize_with = "power_state")]
     pub power_state: Option<PowerState>,
-    /// What is being done to it.
+    /// The task in progress, such as `deleting`; `None` if there is none.
     #[serde(rename = "OS-EXT-STS:task_state", default)]
     pub task_state: Option<String>,
-    /// Its state, finer than its status.
+    /// Nova's internal state, which is more detailed than the status.
     #[serde(rename = "OS-EXT-STS:vm_state", default)]
     pub vm_state: Option<String>,
-    /// When it was made.
+    /// When it was created, as Nova writes it.
     #[serde(default)]
     pub created: Option<String>,
-    /// When it was last changed, going by Nova's clock, to the second. Not every change counts: addresses are kept elsewhere.
+    /// When Nova last changed its record, by Nova's clock, in seconds. Changes of addresses do not count: Neutron stores them.
     #[serde(default)]
     pub updated: Option<String>,
 }
@@ -165,37 +165,37 @@ impl Listed for Server {
 pub struct ServerAddress {
     /// The address.
     pub addr: IpAddr,
-    /// Whether it is the server's own.
+    /// Whether it is a fixed address or a floating IP.
     #[serde(rename = "OS-EXT-IPS:type", default)]
     pub kind: AddressType,
-    /// The hardware address of its port.
+    /// The MAC address of its port.
     #[serde(rename = "OS-EXT-IPS-MAC:mac_addr", default, deserialize_with = "decode::non_empty")]
     pub mac: Option<String>,
 }
 
-/// The flavor of a server: its id, or, from microversion 2.47 on, its name as it was when the server was made.
+/// The flavor of a server: its id, or, from microversion 2.47 on, its name at the time the server was created.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[non_exhaustive]
 pub struct ServerFlavor {
-    /// Its id.
+    /// Its id; `None` from microversion 2.47 on.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub id: Option<FlavorId>,
-    /// Its name.
+    /// Its name; `None` before microversion 2.47.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub original_name: Option<String>,
-    /// Its properties, from microversion 2.47 on and only where the cloud's policy shows them. Values that are no text are left out.
+    /// Its extra specs, from microversion 2.47 on and only if the cloud's policy shows them. Values that are not strings are omitted.
     #[serde(default, deserialize_with = "decode::texts")]
     pub extra_specs: BTreeMap<String, String>,
 }
 
-/// Which servers are listed.
+/// Filters for a list of servers.
 #[derive(Debug, Clone, Default)]
 pub struct ServerQuery {
-    /// Exactly this name.
+    /// Servers with exactly this name.
     pub name: Option<String>,
-    /// With this status.
+    /// Servers with this status.
     pub status: Option<ServerStatus>,
-    /// Changed at this time or later, as Nova writes times ([`Server::updated`]); deleted servers are listed as well.
+    /// Servers that changed at this time or later, in Nova's format ([`Server::updated`]); includes deleted servers.
     pub changes_since: Option<String>,
 }
 
@@ -206,7 +206,7 @@ impl ServerQuery {
         Self { name: Some(name.into()), ..Self::default() }
     }
 
-    /// Nova takes a name for a regular expression.
+    /// Adds the filters to `call`. Nova treats a name as a regular expression, so it is escaped and anchored.
     pub(super) fn apply(&self, call: Call) -> Call {
         call.with_some("name", self.name.as_ref().map(|name| format!("^{}$", literally(name))))
             .with_some("status", self.status.as_ref())
@@ -214,7 +214,7 @@ impl ServerQuery {
     }
 }
 
-/// A regular expression that means just this text, in the databases that Nova may use.
+/// Escapes `text` so that the regular expressions of Nova's supported databases match it literally.
 fn literally(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -235,10 +235,10 @@ pub struct InterfaceAttachment {
     /// Its network.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub net_id: Option<NetworkId>,
-    /// Its hardware address.
+    /// Its MAC address.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub mac_addr: Option<String>,
-    /// Whether its port is up.
+    /// The status of its port, such as `ACTIVE`.
     #[serde(default)]
     pub port_state: Option<String>,
     /// Its addresses.
@@ -264,7 +264,7 @@ pub struct InterfaceIp {
 pub struct AvailabilityZone {
     /// Its name.
     pub name: String,
-    /// Whether servers can be made there.
+    /// Whether servers can be created there.
     pub available: bool,
 }
 

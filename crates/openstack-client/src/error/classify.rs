@@ -1,8 +1,8 @@
-//! From an answer that is not a success to an error. Pure.
+//! Converts an unsuccessful answer to an error. Pure.
 //!
-//! The hardest question is whether a 404 may be believed. It may only when the service itself says it: with its request id,
-//! in its own form, about an object and not about a path. A load balancer in front of a service that restarts, or a wrong
-//! prefix in a catalog, answers 404 as well, and believing it would look like the loss of every machine.
+//! The critical question is whether a 404 proves that an object does not exist. It does only if the service itself answered: with its
+//! request id, in its own error format, about an object and not about a path. A load balancer in front of a restarting service, or a wrong
+//! path prefix in the catalog, also results in 404; if that counted, all servers would seem to be deleted.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ use super::{
 };
 use crate::Service;
 
-/// The longest pause that is believed: a broken header must not stop us for ever.
+/// Upper bound for `Retry-After`: an invalid header must not stop the client forever.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The headers in which services name a request, in the order of trust.
+/// The headers with the request id, in order of precedence.
 const REQUEST_ID: [&str; 2] = ["x-openstack-request-id", "x-compute-request-id"];
 
-/// Kinds of Neutron that say that nothing is left to give, although no quota is met.
+/// Error types of Neutron for exhausted addresses. They are treated as quota errors although no quota is exceeded.
 const EXHAUSTED: [&str; 3] = [
     "IpAddressGenerationFailure",
     "ExternalIpAddressExhausted",
     "IpAddressGenerationFailureNoMatchingSubnet",
 ];
 
-/// The error that an answer of `service` is.
+/// Converts an answer of `service` to an error.
 pub(crate) fn classify(
     service: Service,
     status: StatusCode,
@@ -72,7 +72,7 @@ fn class_of(
     }
 }
 
-/// A 404 is believed only when the service says that an object is not there.
+/// A 404 is `NotFound` only if the service reports that an object does not exist.
 fn not_found(service: Service, fault: Option<&Fault>, has_request_id: bool) -> ErrorClass {
     let Some(fault) = fault.filter(|_| has_request_id) else { return ErrorClass::Transient };
     let about_an_object = match (service, fault.dialect) {
@@ -85,15 +85,15 @@ fn not_found(service: Service, fault: Option<&Fault>, has_request_id: bool) -> E
         (Service::LoadBalancer, Dialect::Octavia) => true,
         (Service::LoadBalancer | Service::KeyManager, Dialect::Pecan) => !fault.message.is_empty(),
         (Service::Identity, Dialect::Keystone) => true,
-        // The paths that the services themselves do not know.
+        // Nova does not know the path.
         (Service::Compute, Dialect::Webob) => false,
-        // Somebody else's form: not this service.
+        // The format of another service, so this service did not answer.
         _ => return ErrorClass::Transient,
     };
     if about_an_object { ErrorClass::NotFound } else { ErrorClass::Unsupported }
 }
 
-/// A refusal that the service explains. Policies come first: the names of their rules may hold the word "quota".
+/// The class of a refusal with an explanation. Policy errors are tested first: the names of policy rules may contain the word "quota".
 fn refused(status: u16, fault: &Fault) -> ErrorClass {
     let text = fault.message.to_ascii_lowercase();
     if fault.kind == "PolicyNotAuthorized" || (status == 403 && text.contains("policy")) {
@@ -116,7 +116,7 @@ fn refused(status: u16, fault: &Fault) -> ErrorClass {
     }
 }
 
-/// A 4xx that the service explains means that nothing was done; everything else leaves doubt.
+/// The outcome: `Refused` after 401, 429 and 501, and after any 4xx in an error format of the services; otherwise `Unknown`.
 fn outcome_of(status: StatusCode, fault: Option<&Fault>) -> Outcome {
     match status.as_u16() {
         401 | 429 | 501 => Outcome::Refused,
@@ -158,7 +158,7 @@ fn message_of(
     }
 }
 
-/// Where a redirect leads: scheme and host, for the rest may hold anything.
+/// The target of a redirect: scheme and host only, because path and query may contain secrets.
 fn redirect_target(headers: &HeaderMap) -> String {
     let location = headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let uri: Option<http::Uri> = location.parse().ok();
@@ -168,7 +168,7 @@ fn redirect_target(headers: &HeaderMap) -> String {
     }
 }
 
-/// The cloud's own id of a request.
+/// The request id of the cloud; `None` if it is missing or malformed.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
     let value = REQUEST_ID.iter().find_map(|name| headers.get(*name))?.to_str().ok()?;
     let good = !value.is_empty()
@@ -177,7 +177,7 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
     good.then(|| value.to_owned())
 }
 
-/// How long the service asks us to wait: seconds, or a date.
+/// The pause requested in `Retry-After`, in seconds or as a date; at most one day.
 pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     let pause = match value.parse::<u64>() {

@@ -1,8 +1,8 @@
-//! The forms in which the services write their errors. Pure; never fails: what is no fault of a service is a page.
+//! The error formats of the services. Pure and infallible: a body in no known format is described as a page.
 
 use serde_json::{Map, Value};
 
-/// Whose form an error has.
+/// The error format, named after the service or framework that writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// `{"NeutronError": {"type", "message", "detail"}}`
@@ -13,30 +13,30 @@ pub(crate) enum Dialect {
     Octavia,
     /// `{"code", "title", "description"}`: Barbican, and Octavia below pools and for unknown paths.
     Pecan,
-    /// `{"error": {"code", "title", "message"}}`: Keystone, and the guard before every other service.
+    /// `{"error": {"code", "title", "message"}}`: Keystone, and the authentication middleware in front of all other services.
     Keystone,
     /// `{"message", "code", "title"}`: a path that Nova does not know.
     Webob,
 }
 
-/// An error as a service wrote it.
+/// An error as the service wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) dialect: Dialect,
-    /// The service's own word for it.
+    /// The error type of the service.
     pub(crate) kind: String,
-    /// Its text, cleaned and cut.
+    /// The message, cleaned and truncated.
     pub(crate) message: String,
 }
 
-/// The fault in the body of an answer, if a service wrote it.
+/// The fault in the body of an answer; `None` if the body is in no known format.
 pub(crate) fn parse(body: &[u8]) -> Option<Fault> {
     let object: Map<String, Value> = serde_json::from_slice(body).ok()?;
     let (dialect, kind, message) = recognise(&object)?;
     Some(Fault { dialect, kind: clean(&kind, 80), message: clean(before_dump(dialect, &message), 400) })
 }
 
-/// What Keystone says before it prints a schema, or the whole request, which holds a secret in some form or other.
+/// The part of Keystone's message before it quotes a schema or the whole request, which contains the secret.
 fn before_dump(dialect: Dialect, message: &str) -> &str {
     if dialect != Dialect::Keystone {
         return message;
@@ -48,7 +48,7 @@ fn before_dump(dialect: Dialect, message: &str) -> &str {
 fn recognise(object: &Map<String, Value>) -> Option<(Dialect, String, String)> {
     let text = |key: &str| object.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
     if let Some(error) = object.get("NeutronError") {
-        // Very old releases write the text alone.
+        // Very old releases return only the text.
         let message = error.as_str().map(ToOwned::to_owned).or_else(|| field(error, "message"));
         return Some((
             Dialect::Neutron,
@@ -82,7 +82,7 @@ fn field(value: &Value, key: &str) -> Option<String> {
     value.get(key)?.as_str().map(ToOwned::to_owned)
 }
 
-/// What a body that is no fault looks like, in a few words.
+/// A short description of a body that is in no known error format.
 pub(crate) fn describe_page(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let lower = text.to_ascii_lowercase();
@@ -90,7 +90,7 @@ pub(crate) fn describe_page(body: &[u8]) -> String {
         return "an empty answer".to_owned();
     }
     if lower.contains("<html") || lower.trim_start().starts_with("<!doctype html") {
-        // Lower-casing ASCII keeps every offset.
+        // ASCII lower-casing does not change byte offsets.
         let title = lower.find("<title>").and_then(|start| {
             let rest = text.get(start + "<title>".len()..)?;
             let end = rest.to_ascii_lowercase().find("</title>")?;
@@ -107,7 +107,7 @@ pub(crate) fn describe_page(body: &[u8]) -> String {
     format!("the text {:?}", clean(&text, 100))
 }
 
-/// One line of bounded length without markup, control characters or doubled spaces.
+/// The text on one line, truncated to `longest` characters, without line-break tags, control characters and repeated spaces.
 pub(crate) fn clean(text: &str, longest: usize) -> String {
     let text = text.replace("<br />", " ");
     let mut line = String::new();

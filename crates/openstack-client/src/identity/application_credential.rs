@@ -1,4 +1,4 @@
-//! Until when an application credential is valid. Its token does not say so.
+//! The expiry of an application credential, which its tokens do not contain.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -11,18 +11,18 @@ struct ApplicationCredential {
     expires_at: Option<String>,
 }
 
-/// A time of Keystone. It leaves out the time zone of an application credential, which is UTC.
+/// Parses a timestamp of Keystone. Those of application credentials have no time zone and are in UTC.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp, jiff::Error> {
     format!("{}Z", text.trim_end_matches('Z')).parse()
 }
 
 impl Client {
-    /// When the application credential that we authenticate with expires. `None` if it does not, or if we authenticate with something
-    /// else; then Keystone is not asked.
+    /// When the application credential of this client expires. `None` if it does not expire or the client uses another authentication
+    /// method; in the latter case no request for it is made.
     ///
     /// # Errors
     ///
-    /// [`Error`] when Keystone gives no token or no answer.
+    /// [`Error`] if Keystone issues no token, or the request for the application credential fails.
     pub async fn application_credential_expires_at(&self) -> Result<Option<Timestamp>, Error> {
         let identity = self.identity().await?;
         let Some(id) = identity.application_credential_id else { return Ok(None) };

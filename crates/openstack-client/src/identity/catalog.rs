@@ -1,10 +1,10 @@
-//! The catalog: where the services are. Pure.
+//! The catalog: the endpoints of the services. Pure.
 
 use serde::Deserialize;
 
 use crate::{Interface, Service, decode};
 
-/// The services that a token may use.
+/// The services in a token's catalog.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Catalog(Vec<Entry>);
@@ -30,7 +30,8 @@ struct Endpoint {
 }
 
 impl Catalog {
-    /// The address of `service` and its region: the first with this interface, in this region if one is given.
+    /// The URL and the region of `service`: the first endpoint with this interface, in `region` if that is `Some`. The error lists what the
+    /// catalog has instead.
     pub(crate) fn find(
         &self,
         service: Service,
@@ -65,7 +66,7 @@ impl Catalog {
     }
 }
 
-/// A list for a person; bounded.
+/// The sorted distinct items for an error message, truncated.
 fn listed(items: impl Iterator<Item = impl ToString>) -> String {
     let mut all: Vec<String> = items.map(|item| item.to_string()).collect();
     all.sort();

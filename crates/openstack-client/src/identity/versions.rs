@@ -1,4 +1,4 @@
-//! The version documents at the roots of the services. Three forms are in use. Pure.
+//! The version documents at the root URLs of the services. Three formats are in use. Pure.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,23 +10,23 @@ use crate::{
 };
 
 words! {
-    /// What a service says about one of its versions. The case of the words differs between services.
+    /// The status of an API version. Services write it in different case.
     VersionStatus {
-        /// The newest.
+        /// The newest version.
         Current = "CURRENT",
-        /// Still served.
+        /// Still supported.
         Supported = "SUPPORTED",
-        /// Keystone's word for current.
+        /// Keystone's name for the current version.
         Stable = "STABLE",
-        /// Still served, but not for long.
+        /// Still supported, but to be removed.
         Deprecated = "DEPRECATED",
-        /// Not finished.
+        /// Under development.
         Experimental = "EXPERIMENTAL",
     }
 }
 
 impl VersionStatus {
-    /// Whether the version may be used.
+    /// Whether the client may use the version: current, supported or stable.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         matches!(self, Self::Current | Self::Supported | Self::Stable)
@@ -36,20 +36,20 @@ impl VersionStatus {
 /// A version of a service's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// Such as `v2.30`.
+    /// The id, such as `v2.30`.
     pub id: String,
-    /// Whether it is current.
+    /// The status of the version.
     pub status: VersionStatus,
-    /// The highest microversion, where there are any.
+    /// The highest microversion; `None` if the API has no microversions.
     pub max_microversion: Option<(u32, u32)>,
-    /// The lowest microversion.
+    /// The lowest microversion; `None` if the API has no microversions.
     pub min_microversion: Option<(u32, u32)>,
-    /// The segment of its path, such as `v2.1`.
+    /// The segment in its URL, such as `v2.1`; `None` if the document has no link with one.
     pub(crate) segment: Option<String>,
 }
 
 impl Version {
-    /// Major and minor version, if the id says them.
+    /// Major and minor version; `None` if the id does not contain them.
     #[must_use]
     pub fn number(&self) -> Option<(u32, u32)> {
         version_of(&self.id)

@@ -23,39 +23,39 @@ use crate::{
 pub struct LoadBalancer {
     /// Its id.
     pub id: LoadBalancerId,
-    /// Its name, which need not be the only one of its kind.
+    /// Its name, which is not unique.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub description: String,
-    /// What Octavia is doing to it.
+    /// Its provisioning status.
     pub provisioning_status: ProvisioningStatus,
-    /// How it fares.
+    /// Its operating status.
     #[serde(default)]
     pub operating_status: OperatingStatus,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub admin_state_up: bool,
-    /// Whose it is.
+    /// The project that owns it.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub project_id: Option<ProjectId>,
-    /// Its address.
+    /// The VIP address.
     #[serde(default, deserialize_with = "decode::address")]
     pub vip_address: Option<IpAddr>,
-    /// The port of its address.
+    /// The port of the VIP.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub vip_port_id: Option<PortId>,
-    /// The subnet of its address.
+    /// The subnet of the VIP.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub vip_subnet_id: Option<SubnetId>,
-    /// The network of its address.
+    /// The network of the VIP.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub vip_network_id: Option<NetworkId>,
-    /// Further addresses.
+    /// Additional VIPs.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub additional_vips: Vec<AdditionalVip>,
-    /// The security groups of its address.
+    /// The security groups of the VIP port.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub vip_sg_ids: Vec<SecurityGroupId>,
     /// Its listeners.
@@ -64,22 +64,22 @@ pub struct LoadBalancer {
     /// Its pools.
     #[serde(default, deserialize_with = "decode::id_list")]
     pub pools: Vec<PoolId>,
-    /// The driver that makes it.
+    /// The provider (driver) that implements it.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub provider: String,
     /// Its flavor.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub flavor_id: Option<LoadBalancerFlavorId>,
-    /// Its zone.
+    /// Its availability zone.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub availability_zone: Option<String>,
     /// Its tags.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub tags: Vec<String>,
-    /// When it was made, as Octavia writes it.
+    /// When it was created, as Octavia writes it.
     #[serde(default)]
     pub created_at: Option<String>,
-    /// When it was last changed.
+    /// When it was last changed; `None` if it was not changed since its creation.
     #[serde(default)]
     pub updated_at: Option<String>,
 }
@@ -91,31 +91,31 @@ impl Listed for LoadBalancer {
     }
 }
 
-/// A further address of a load balancer.
+/// An additional VIP of a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct AdditionalVip {
     /// Its subnet.
     pub subnet_id: SubnetId,
-    /// The address; Octavia chooses unless given.
+    /// The address; if it is `None` in a request, Octavia selects one.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decode::address")]
     pub ip_address: Option<IpAddr>,
-    /// Its port, in answers.
+    /// Its port; only in answers.
     #[serde(default, skip_serializing, deserialize_with = "decode::non_empty")]
     pub port_id: Option<PortId>,
 }
 
-/// Which load balancers are listed.
+/// Filters for a list of load balancers.
 #[derive(Debug, Clone, Default)]
 pub struct LoadBalancerQuery {
     /// With exactly this name.
     pub name: Option<String>,
-    /// With this address.
+    /// With this VIP address.
     pub vip_address: Option<IpAddr>,
-    /// With this port.
+    /// With this VIP port.
     pub vip_port_id: Option<PortId>,
-    /// Of this project. An administrator sees those of all projects without it.
+    /// Of this project. Without it, an administrator sees the objects of all projects.
     pub project_id: Option<ProjectId>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
@@ -136,36 +136,36 @@ impl LoadBalancerQuery {
     }
 }
 
-/// A load balancer to be, with all that hangs on it where that is given.
+/// A new load balancer, optionally with its listeners, pools and members.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct LoadBalancerCreate {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// The driver that makes it.
+    /// The provider (driver); if it is `None`, the default of the cloud.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The subnet of its address.
+    /// The subnet of the VIP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vip_subnet_id: Option<SubnetId>,
-    /// The network of its address.
+    /// The network of the VIP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vip_network_id: Option<NetworkId>,
-    /// The port of its address.
+    /// An existing port for the VIP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vip_port_id: Option<PortId>,
-    /// Its address.
+    /// The VIP address; if it is `None`, Octavia selects one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vip_address: Option<IpAddr>,
-    /// Further addresses.
+    /// Additional VIPs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub additional_vips: Vec<AdditionalVip>,
     /// Its flavor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flavor_id: Option<LoadBalancerFlavorId>,
-    /// Its zone.
+    /// Its availability zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub availability_zone: Option<String>,
     /// Its tags.
@@ -174,21 +174,21 @@ pub struct LoadBalancerCreate {
     /// Its listeners, with their pools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<ListenerCreate>,
-    /// Pools that no listener has yet.
+    /// Pools that are not the default pool of a listener.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolCreate>,
 }
 
-/// A change to a load balancer.
+/// An update of a load balancer; fields that are `None` stay unchanged.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct LoadBalancerUpdate {
-    /// Another name.
+    /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Exactly these tags.
+    /// The complete new list of tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
 }
@@ -203,12 +203,12 @@ impl LoadBalancing {
         self.0.fetch(Self::get("loadbalancer_get", &["loadbalancers", id.as_str()]), "loadbalancer").await
     }
 
-    /// The load balancers that fit.
+    /// The load balancers that match the query.
     pub fn load_balancers(&self, query: &LoadBalancerQuery) -> Pages<LoadBalancer> {
         self.0.pages(query.apply(Self::get("loadbalancer_list", &["loadbalancers"])))
     }
 
-    /// A load balancer and all that hangs on it, with how each part fares.
+    /// The status tree: a load balancer with its listeners, pools, members and health monitors, and the status of each.
     ///
     /// # Errors
     ///
@@ -220,7 +220,7 @@ impl LoadBalancing {
         Ok(statuses.loadbalancer)
     }
 
-    /// Makes a load balancer.
+    /// Creates a load balancer.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl LoadBalancing {
         Ok(self.create_whole_load_balancer(balancer).await?.balancer)
     }
 
-    /// Makes a load balancer, and is told of all that was made with it.
+    /// Creates a load balancer, and returns it with the listeners, pools and members that were created with it.
     ///
     /// # Errors
     ///
@@ -239,16 +239,16 @@ impl LoadBalancing {
         balancer: &LoadBalancerCreate,
     ) -> Result<MadeLoadBalancer, Error> {
         let body = Below("loadbalancer", balancer);
-        // The answer has everything that was made with it.
+        // The answer contains everything that was created, so it may be as large as a list.
         let call = Self::post("loadbalancer_create", &["loadbalancers"], &body)?.answered_by_list();
         self.0.fetch(call, "loadbalancer").await
     }
 
-    /// Changes a load balancer.
+    /// Updates a load balancer.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on it.
+    /// [`Error`]; of class `Busy` while Octavia is changing it.
     pub async fn update_load_balancer(
         &self,
         id: &LoadBalancerId,
@@ -260,11 +260,11 @@ impl LoadBalancing {
             .await
     }
 
-    /// Deletes a load balancer; with `cascade` also all that hangs on it.
+    /// Deletes a load balancer; with `cascade` also its listeners, pools, members and health monitors.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on it.
+    /// [`Error`]; of class `Busy` while Octavia is changing it.
     pub async fn delete_load_balancer(&self, id: &LoadBalancerId, cascade: bool) -> Result<(), Error> {
         let call = Self::delete("loadbalancer_delete", &["loadbalancers", id.as_str()]);
         self.0.done(call.with_some("cascade", cascade.then_some("true"))).await

@@ -23,50 +23,50 @@ pub struct Listener {
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub description: String,
-    /// What it speaks.
+    /// Its protocol.
     pub protocol: Protocol,
     /// Its port.
     pub protocol_port: u16,
-    /// Its load balancers; there is one.
+    /// Its load balancers; Octavia always returns one.
     #[serde(default, deserialize_with = "decode::id_list")]
     pub loadbalancers: Vec<LoadBalancerId>,
-    /// Its pool.
+    /// Its default pool; `None` if it has none.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub default_pool_id: Option<PoolId>,
-    /// What Octavia is doing to it.
+    /// Its provisioning status.
     #[serde(default)]
     pub provisioning_status: ProvisioningStatus,
-    /// How it fares.
+    /// Its operating status.
     #[serde(default)]
     pub operating_status: OperatingStatus,
-    /// The most connections; -1 is without limit.
+    /// The maximum number of connections; -1 means unlimited.
     #[serde(default)]
     pub connection_limit: Option<i64>,
-    /// Who may connect; none is everybody.
+    /// The CIDRs of clients that may connect; empty means all.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub allowed_cidrs: Vec<String>,
-    /// Headers that it adds.
+    /// The HTTP headers that the listener inserts.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub insert_headers: BTreeMap<String, String>,
-    /// Its certificate.
+    /// The reference of its TLS certificate in Barbican.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub default_tls_container_ref: Option<String>,
-    /// Further certificates.
+    /// The references of further TLS certificates, selected by SNI.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub sni_container_refs: Vec<String>,
-    /// How long a client may be silent, in milliseconds.
+    /// The inactivity timeout of clients, in milliseconds.
     #[serde(default)]
     pub timeout_client_data: Option<i64>,
-    /// How long a member may take to connect, in milliseconds.
+    /// The timeout for connections to members, in milliseconds.
     #[serde(default)]
     pub timeout_member_connect: Option<i64>,
-    /// How long a member may be silent, in milliseconds.
+    /// The inactivity timeout of members, in milliseconds.
     #[serde(default)]
     pub timeout_member_data: Option<i64>,
-    /// How long packets are awaited for a look into them, in milliseconds.
+    /// How long the listener waits for TCP packets for content inspection, in milliseconds.
     #[serde(default)]
     pub timeout_tcp_inspect: Option<i64>,
     /// Its tags.
@@ -81,16 +81,16 @@ impl Listed for Listener {
     }
 }
 
-/// Which listeners are listed.
+/// Filters for a list of listeners.
 #[derive(Debug, Clone, Default)]
 pub struct ListenerQuery {
     /// Of this load balancer.
     pub loadbalancer_id: Option<LoadBalancerId>,
     /// With exactly this name.
     pub name: Option<String>,
-    /// Of this project. An administrator sees those of all projects without it.
+    /// Of this project. Without it, an administrator sees the objects of all projects.
     pub project_id: Option<ProjectId>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
@@ -110,52 +110,53 @@ impl ListenerQuery {
     }
 }
 
-/// A listener to be.
+/// A new listener.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ListenerCreate {
-    /// Its load balancer; none inside of a new one.
+    /// Its load balancer; `None` if the listener is part of a new load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loadbalancer_id: Option<LoadBalancerId>,
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What it speaks.
+    /// Its protocol.
     pub protocol: Protocol,
     /// Its port.
     pub protocol_port: u16,
-    /// A pool that is there.
+    /// An existing pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_pool_id: Option<PoolId>,
-    /// A new pool; only inside of a new load balancer.
+    /// A new pool; only if the listener is part of a new load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_pool: Option<PoolCreate>,
-    /// The most connections.
+    /// The maximum number of connections; -1 means unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_limit: Option<i64>,
-    /// Who may connect. Shared, because a load balancer may have thousands of them on each of many listeners.
+    /// The CIDRs of clients that may connect. In an `Arc`, because a load balancer may have many listeners with the same thousands of
+    /// CIDRs.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shared")]
     pub allowed_cidrs: Option<Arc<BTreeSet<String>>>,
-    /// Headers that it adds.
+    /// The HTTP headers that the listener inserts.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub insert_headers: BTreeMap<String, String>,
-    /// Its certificate.
+    /// The reference of its TLS certificate in Barbican.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_tls_container_ref: Option<String>,
-    /// Further certificates.
+    /// The references of further TLS certificates, selected by SNI.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sni_container_refs: Vec<String>,
-    /// How long a client may be silent, in milliseconds.
+    /// The inactivity timeout of clients, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_client_data: Option<i64>,
-    /// How long a member may take to connect, in milliseconds.
+    /// The timeout for connections to members, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_member_connect: Option<i64>,
-    /// How long a member may be silent, in milliseconds.
+    /// The inactivity timeout of members, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_member_data: Option<i64>,
-    /// How long packets are awaited for a look into them, in milliseconds.
+    /// How long the listener waits for TCP packets for content inspection, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_tcp_inspect: Option<i64>,
     /// Its tags.
@@ -167,46 +168,46 @@ fn shared<S: Serializer>(texts: &Option<Arc<BTreeSet<String>>>, serializer: S) -
     texts.as_deref().serialize(serializer)
 }
 
-/// A change to a listener.
+/// An update of a listener. Omitted fields stay unchanged.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ListenerUpdate {
-    /// Another name.
+    /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Another pool.
+    /// The new default pool.
     #[serde(skip_serializing_if = "Change::is_keep")]
     pub default_pool_id: Change<PoolId>,
-    /// The most connections.
+    /// The maximum number of connections; -1 means unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_limit: Option<i64>,
-    /// Who may connect.
+    /// The CIDRs of clients that may connect.
     #[serde(skip_serializing_if = "Change::is_keep")]
     pub allowed_cidrs: Change<Vec<String>>,
-    /// Headers that it adds.
+    /// The HTTP headers that the listener inserts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insert_headers: Option<BTreeMap<String, String>>,
-    /// Its certificate.
+    /// The reference of its TLS certificate in Barbican.
     #[serde(skip_serializing_if = "Change::is_keep")]
     pub default_tls_container_ref: Change<String>,
-    /// Further certificates.
+    /// The references of further TLS certificates, selected by SNI.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sni_container_refs: Option<Vec<String>>,
-    /// How long a client may be silent, in milliseconds.
+    /// The inactivity timeout of clients, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_client_data: Option<i64>,
-    /// How long a member may take to connect, in milliseconds.
+    /// The timeout for connections to members, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_member_connect: Option<i64>,
-    /// How long a member may be silent, in milliseconds.
+    /// The inactivity timeout of members, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_member_data: Option<i64>,
-    /// How long packets are awaited for a look into them, in milliseconds.
+    /// How long the listener waits for TCP packets for content inspection, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_tcp_inspect: Option<i64>,
-    /// Exactly these tags.
+    /// The complete new list of tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
 }
@@ -221,26 +222,26 @@ impl LoadBalancing {
         self.0.fetch(Self::get("loadbalancer_listener_get", &["listeners", id.as_str()]), "listener").await
     }
 
-    /// The listeners that fit.
+    /// The listeners that match the query.
     pub fn listeners(&self, query: &ListenerQuery) -> Pages<Listener> {
         self.0.pages(query.apply(Self::get("loadbalancer_listener_list", &["listeners"])))
     }
 
-    /// Makes a listener.
+    /// Creates a listener.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing its load balancer.
     pub async fn create_listener(&self, listener: &ListenerCreate) -> Result<Listener, Error> {
         let body = Below("listener", listener);
         self.0.fetch(Self::post("loadbalancer_listener_create", &["listeners"], &body)?, "listener").await
     }
 
-    /// Changes a listener.
+    /// Updates a listener.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing its load balancer.
     pub async fn update_listener(
         &self,
         id: &ListenerId,
@@ -255,7 +256,7 @@ impl LoadBalancing {
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing its load balancer.
     pub async fn delete_listener(&self, id: &ListenerId) -> Result<(), Error> {
         self.0.done(Self::delete("loadbalancer_listener_delete", &["listeners", id.as_str()])).await
     }

@@ -1,4 +1,5 @@
-//! What Octavia answers to who makes a load balancer with all that hangs on it: all of that, each part whole and with its id.
+//! Octavia's answer to the creation of a load balancer with listeners, pools and members: all of these objects, complete and with their
+//! ids.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
 use serde_json::{Map, Value};
@@ -8,17 +9,17 @@ use super::{
 };
 use crate::MemberId;
 
-/// A load balancer that was just asked for.
+/// A load balancer whose creation was just requested.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MadeLoadBalancer {
     /// The load balancer.
     pub balancer: LoadBalancer,
-    /// What hangs on it; none where Octavia names the parts by their ids only.
+    /// Its listeners and pools; `None` if Octavia returned only ids instead of complete objects.
     pub parts: Option<MadeParts>,
 }
 
-/// What hangs on a load balancer that was just asked for.
+/// The listeners and pools of a load balancer whose creation was just requested.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MadeParts {
@@ -28,7 +29,7 @@ pub struct MadeParts {
     pub pools: Vec<MadePool>,
 }
 
-/// A pool that was just asked for.
+/// A pool whose creation was just requested, with its members and health monitor.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MadePool {
@@ -36,7 +37,7 @@ pub struct MadePool {
     pub pool: Pool,
     /// Its members.
     pub members: Vec<Member>,
-    /// Its monitor.
+    /// Its health monitor; `None` if it has none.
     pub monitor: Option<HealthMonitor>,
 }
 
@@ -60,7 +61,7 @@ fn parts(listeners: Option<Value>, pools: Option<Value>) -> Option<MadeParts> {
     Some(MadeParts { listeners, pools })
 }
 
-/// A pool, if it tells its members and its monitor whole.
+/// The pool with its members and health monitor; `None` if these are not complete objects.
 fn pool(shown: Value) -> Option<MadePool> {
     let Value::Object(mut shown) = shown else { return None };
     let members: Vec<Member> = serde_json::from_value(shown.remove("members")?).ok()?;
@@ -71,14 +72,14 @@ fn pool(shown: Value) -> Option<MadePool> {
     Some(MadePool { pool, members, monitor })
 }
 
-/// The ids of what is told, whole or not.
+/// The ids of a list of objects, complete or not. `None` if an object has no valid id.
 fn ids<T: DeserializeOwned>(told: Option<&Value>) -> Option<Vec<T>> {
     let id = |one: &Value| serde_json::from_value(one.get("id")?.clone()).ok();
     told.and_then(Value::as_array).into_iter().flatten().map(id).collect()
 }
 
 impl BatchMember {
-    /// The member that Octavia makes of this. Its id is not known: who sends all members of a pool at once is not told.
+    /// The member that Octavia creates from this. Its id is a placeholder, because a batch update returns no ids.
     #[must_use]
     pub fn made(&self) -> Member {
         Member {

@@ -1,4 +1,4 @@
-//! Members of pools, one by one and all at once.
+//! Members of pools, and their batch update.
 
 use std::net::IpAddr;
 
@@ -28,25 +28,25 @@ pub struct Member {
     /// Its subnet.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub subnet_id: Option<SubnetId>,
-    /// Its share.
+    /// Its weight.
     #[serde(default)]
     pub weight: Option<i64>,
-    /// Where its health is asked, if not at its port.
+    /// The port of its health checks; `None` for the port of the member.
     #[serde(default)]
     pub monitor_port: Option<u16>,
-    /// Where its health is asked, if not at its address.
+    /// The address of its health checks; `None` for the address of the member.
     #[serde(default, deserialize_with = "decode::address")]
     pub monitor_address: Option<IpAddr>,
-    /// Whether it is only used when the others fail.
+    /// Whether it gets traffic only if all other members are down.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub backup: bool,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     #[serde(default)]
     pub admin_state_up: Option<bool>,
-    /// What Octavia is doing to it.
+    /// Its provisioning status.
     #[serde(default)]
     pub provisioning_status: ProvisioningStatus,
-    /// How it fares.
+    /// Its operating status.
     #[serde(default)]
     pub operating_status: OperatingStatus,
     /// Its tags.
@@ -61,7 +61,7 @@ impl Listed for Member {
     }
 }
 
-/// A member to be. In a batch it stands for the member with the same address and port.
+/// A new member, or a member in a batch update, which is identified by address and port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BatchMember {
     /// Its address.
@@ -74,10 +74,10 @@ pub struct BatchMember {
     /// Its subnet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<SubnetId>,
-    /// Its share.
+    /// Its weight. If it is `None`, a new member gets 1, and a batch update keeps that of an existing member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<i64>,
-    /// Where its health is asked, if not at its port.
+    /// The port of its health checks; `None` for the port of the member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitor_port: Option<u16>,
     /// Its tags.
@@ -101,27 +101,27 @@ impl BatchMember {
     }
 }
 
-/// A member as a batch says it. Octavia leaves what is not mentioned of a member that is there as it was, so that it has no
-/// port of its own for its health has to be said.
+/// A member in the body of a batch update. Octavia keeps the values of fields that the batch omits, so `monitor_port` is sent as null to
+/// remove it.
 #[derive(Serialize)]
 struct InBatch<'a> {
     #[serde(flatten)]
     member: &'a BatchMember,
-    /// Said where the member itself says nothing.
+    /// Always null; sent if `member` has no monitor port.
     #[serde(skip_serializing_if = "Option::is_some")]
     monitor_port: Option<u16>,
 }
 
-/// A change to a member.
+/// An update of a member; fields that are `None` stay unchanged.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct MemberUpdate {
-    /// Another name.
+    /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its share.
+    /// Its weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<i64>,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_state_up: Option<bool>,
 }
@@ -142,14 +142,14 @@ impl LoadBalancing {
         self.0.fetch(Self::get("loadbalancer_member_get", &path), "member").await
     }
 
-    /// Gives a pool exactly these members; with `additive_only` the others stay. A member without a port of its own for its
-    /// health loses the one it had. Even a batch that changes nothing makes the load balancer pending for a while.
+    /// Replaces the members of a pool; with `additive_only`, members that are not listed stay. A member without `monitor_port` loses the
+    /// one it had. Even a batch without changes sets the load balancer to `PENDING_UPDATE` for some time.
     ///
-    /// `members` is asked when the call is sent, and not while it waits for the budget.
+    /// `members` is called when the request is sent, not while it waits for the budget.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing the load balancer.
     pub async fn batch_members(
         &self,
         pool: &PoolId,
@@ -171,18 +171,18 @@ impl LoadBalancing {
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing the load balancer.
     pub async fn create_member(&self, pool: &PoolId, member: &BatchMember) -> Result<Member, Error> {
         let body = Below("member", member);
         let call = Self::post("loadbalancer_member_create", &["pools", pool.as_str(), "members"], &body)?;
         self.0.fetch(call, "member").await
     }
 
-    /// Changes a member.
+    /// Updates a member.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing the load balancer.
     pub async fn update_member(
         &self,
         pool: &PoolId,
@@ -194,11 +194,11 @@ impl LoadBalancing {
         self.0.fetch(Self::put("loadbalancer_member_update", &path, &body)?, "member").await
     }
 
-    /// Takes a member from a pool.
+    /// Removes a member from a pool.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing the load balancer.
     pub async fn delete_member(&self, pool: &PoolId, id: &MemberId) -> Result<(), Error> {
         let path = ["pools", pool.as_str(), "members", id.as_str()];
         self.0.done(Self::delete("loadbalancer_member_delete", &path)).await

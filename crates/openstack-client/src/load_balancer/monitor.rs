@@ -8,21 +8,21 @@ use crate::{
 };
 
 words! {
-    /// How members are asked.
+    /// The type of a health check.
     MonitorType {
-        /// By HTTP.
+        /// HTTP.
         Http = "HTTP",
-        /// By HTTP with TLS.
+        /// HTTP over TLS.
         Https = "HTTPS",
-        /// By an echo.
+        /// ICMP echo.
         Ping = "PING",
-        /// By SCTP.
+        /// SCTP INIT.
         Sctp = "SCTP",
-        /// By TCP.
+        /// TCP connection.
         Tcp = "TCP",
-        /// By a TLS hello.
+        /// TLS handshake.
         TlsHello = "TLS-HELLO",
-        /// By UDP.
+        /// UDP packet.
         UdpConnect = "UDP-CONNECT",
     }
 }
@@ -36,37 +36,37 @@ pub struct HealthMonitor {
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// How members are asked.
+    /// The type of its checks.
     #[serde(rename = "type")]
     pub kind: MonitorType,
-    /// The pause between two questions, in seconds.
+    /// Seconds between health checks.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub delay: i64,
-    /// How long an answer may take, in seconds.
+    /// The timeout of a check, in seconds.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub timeout: i64,
-    /// Good answers after which a member is well.
+    /// The number of successful checks after which a member is healthy.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub max_retries: i64,
-    /// Bad answers after which a member is not.
+    /// The number of failed checks after which a member is unhealthy.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub max_retries_down: i64,
-    /// What is asked for.
+    /// The path of HTTP checks.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub url_path: Option<String>,
-    /// How it is asked for.
+    /// The method of HTTP checks.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub http_method: Option<String>,
-    /// Which answers are good.
+    /// The HTTP status codes of a successful check, such as `200,202` or `200-204`.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub expected_codes: Option<String>,
-    /// Its pools; there is one.
+    /// Its pools; Octavia always returns one.
     #[serde(default, deserialize_with = "decode::id_list")]
     pub pools: Vec<PoolId>,
-    /// What Octavia is doing to it.
+    /// Its provisioning status.
     #[serde(default)]
     pub provisioning_status: ProvisioningStatus,
-    /// How it fares.
+    /// Its operating status.
     #[serde(default)]
     pub operating_status: OperatingStatus,
     /// Its tags.
@@ -81,44 +81,44 @@ impl Listed for HealthMonitor {
     }
 }
 
-/// Which health monitors are listed.
+/// Filters for a list of health monitors.
 #[derive(Debug, Clone, Default)]
 pub struct HealthMonitorQuery {
     /// Of this pool.
     pub pool_id: Option<PoolId>,
     /// With exactly this name.
     pub name: Option<String>,
-    /// Of this project. An administrator sees those of all projects without it.
+    /// Of this project. Without it, an administrator sees the objects of all projects.
     pub project_id: Option<ProjectId>,
 }
 
-/// A health monitor to be.
+/// A new health monitor.
 #[derive(Debug, Clone, Serialize)]
 pub struct HealthMonitorCreate {
-    /// Its pool; none inside of a new load balancer.
+    /// Its pool; `None` if the health monitor is part of a new load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool_id: Option<PoolId>,
     /// Its name.
     pub name: String,
-    /// How members are asked.
+    /// The type of its checks.
     #[serde(rename = "type")]
     pub kind: MonitorType,
-    /// The pause between two questions, in seconds.
+    /// Seconds between health checks.
     pub delay: i64,
-    /// How long an answer may take, in seconds.
+    /// The timeout of a check, in seconds.
     pub timeout: i64,
-    /// Good answers after which a member is well.
+    /// The number of successful checks after which a member is healthy.
     pub max_retries: i64,
-    /// Bad answers after which a member is not.
+    /// The number of failed checks after which a member is unhealthy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries_down: Option<i64>,
-    /// What is asked for.
+    /// The path of HTTP checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url_path: Option<String>,
-    /// How it is asked for.
+    /// The method of HTTP checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_method: Option<String>,
-    /// Which answers are good.
+    /// The HTTP status codes of a successful check, such as `200,202` or `200-204`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_codes: Option<String>,
     /// Its tags.
@@ -126,34 +126,34 @@ pub struct HealthMonitorCreate {
     pub tags: Vec<String>,
 }
 
-/// A change to a health monitor.
+/// An update of a health monitor; fields that are `None` stay unchanged.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct HealthMonitorUpdate {
-    /// Another name.
+    /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The pause between two questions, in seconds.
+    /// Seconds between health checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<i64>,
-    /// How long an answer may take, in seconds.
+    /// The timeout of a check, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<i64>,
-    /// Good answers after which a member is well.
+    /// The number of successful checks after which a member is healthy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<i64>,
-    /// Bad answers after which a member is not.
+    /// The number of failed checks after which a member is unhealthy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries_down: Option<i64>,
-    /// What is asked for.
+    /// The path of HTTP checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url_path: Option<String>,
-    /// How it is asked for.
+    /// The method of HTTP checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_method: Option<String>,
-    /// Which answers are good.
+    /// The HTTP status codes of a successful check, such as `200,202` or `200-204`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_codes: Option<String>,
-    /// Exactly these tags.
+    /// The complete new list of tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
 }
@@ -169,18 +169,18 @@ impl LoadBalancing {
         self.0.fetch(call, "healthmonitor").await
     }
 
-    /// The health monitors that fit.
+    /// The health monitors that match the query.
     pub fn health_monitors(&self, query: &HealthMonitorQuery) -> Pages<HealthMonitor> {
         let call = Self::get("loadbalancer_healthmonitor_list", &["healthmonitors"]);
         let call = call.with_some("pool_id", query.pool_id.as_ref()).with_some("name", query.name.as_ref());
         self.0.pages(call.with_some("project_id", query.project_id.as_ref()))
     }
 
-    /// Makes a health monitor.
+    /// Creates a health monitor.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing the load balancer.
     pub async fn create_health_monitor(&self, monitor: &HealthMonitorCreate) -> Result<HealthMonitor, Error> {
         let body = Below("healthmonitor", monitor);
         self.0
@@ -191,11 +191,11 @@ impl LoadBalancing {
             .await
     }
 
-    /// Changes a health monitor.
+    /// Updates a health monitor.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing the load balancer.
     pub async fn update_health_monitor(
         &self,
         id: &HealthMonitorId,
@@ -210,7 +210,7 @@ impl LoadBalancing {
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing the load balancer.
     pub async fn delete_health_monitor(&self, id: &HealthMonitorId) -> Result<(), Error> {
         self.0.done(Self::delete("loadbalancer_healthmonitor_delete", &["healthmonitors", id.as_str()])).await
     }

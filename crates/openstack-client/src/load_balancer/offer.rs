@@ -1,4 +1,4 @@
-//! What a cloud's Octavia offers: providers, flavors, zones, quotas, versions.
+//! Octavia's providers, flavors, availability zones, quotas and API versions.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::{
     paging::Listed,
 };
 
-/// A driver that makes load balancers.
+/// A provider: the driver that implements load balancers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Provider {
     /// Its name: `amphora`, `ovn`, ….
     pub name: String,
-    /// What it is.
+    /// Its description.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub description: String,
 }
@@ -31,7 +31,7 @@ pub struct LoadBalancerFlavor {
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// Whether it can be used.
+    /// Whether it is enabled.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub enabled: bool,
 }
@@ -43,13 +43,13 @@ impl Listed for LoadBalancerFlavor {
     }
 }
 
-/// A zone of load balancers. It has no id but its name.
+/// An availability zone of Octavia. It is identified by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct LoadBalancerZone {
     /// Its name.
     pub name: String,
-    /// Whether it can be used.
+    /// Whether it is enabled.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub enabled: bool,
 }
@@ -61,7 +61,7 @@ impl Listed for LoadBalancerZone {
     }
 }
 
-/// How much a project may have; none where the cloud does not tell, -1 is without limit.
+/// The limits of a project. -1 means unlimited, `None` that the cloud does not return the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(from = "BTreeMap<String, Value>")]
 #[non_exhaustive]
@@ -79,7 +79,7 @@ pub struct LoadBalancerQuota {
 }
 
 impl From<BTreeMap<String, Value>> for LoadBalancerQuota {
-    /// Octavia writes some limits under two names.
+    /// Some limits have two names, depending on the release.
     fn from(raw: BTreeMap<String, Value>) -> Self {
         let limit = |names: &[&str]| names.iter().find_map(|name| raw.get(*name).and_then(Value::as_i64));
         Self {
@@ -92,7 +92,7 @@ impl From<BTreeMap<String, Value>> for LoadBalancerQuota {
     }
 }
 
-/// A resource of Octavia that has a quota and can be listed by project.
+/// A resource that has a quota and can be listed by project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountedResource {
     /// Load balancers.
@@ -105,7 +105,7 @@ pub enum CountedResource {
     HealthMonitor,
 }
 
-/// Defines objects of which nothing but the id is read.
+/// Defines types that read only the id of an object.
 macro_rules! only_ids {
     ($($name:ident in $collection:literal,)*) => {$(
         #[derive(Deserialize)]
@@ -129,7 +129,7 @@ only_ids! {
     HealthMonitorOnlyId in "healthmonitors",
 }
 
-/// One page at a time is in memory.
+/// Holds only one page in memory.
 async fn count<T: Listed>(mut pages: Pages<T>) -> Result<usize, Error> {
     let mut count = 0_usize;
     while let Some(page) = pages.next_page().await? {
@@ -139,7 +139,7 @@ async fn count<T: Listed>(mut pages: Pages<T>) -> Result<usize, Error> {
 }
 
 impl LoadBalancing {
-    /// How many of a resource a project has. Octavia does not tell usage, so the ids are listed.
+    /// The number of objects of a project. Octavia does not return the usage of a quota, so the ids are listed.
     ///
     /// # Errors
     ///
@@ -167,7 +167,7 @@ impl LoadBalancing {
         }
     }
 
-    /// The versions of its API. What a version can do is known by its number.
+    /// The versions of Octavia's API. The version number says which features are available.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl LoadBalancing {
         self.0.versions(Service::LoadBalancer).await
     }
 
-    /// The drivers that the cloud has enabled.
+    /// The enabled providers.
     ///
     /// # Errors
     ///
@@ -185,7 +185,7 @@ impl LoadBalancing {
         self.0.fetch(Self::get("loadbalancer_provider_list", &["providers"]), "providers").await
     }
 
-    /// The flavors that fit.
+    /// The flavors, optionally only those with this name.
     pub fn flavors(&self, name: Option<&str>) -> Pages<LoadBalancerFlavor> {
         self.0.pages(Self::get("loadbalancer_flavor_list", &["flavors"]).with_some("name", name))
     }
@@ -199,13 +199,13 @@ impl LoadBalancing {
         self.0.fetch(Self::get("loadbalancer_flavor_get", &["flavors", id.as_str()]), "flavor").await
     }
 
-    /// The zones.
+    /// The availability zones.
     pub fn availability_zones(&self) -> Pages<LoadBalancerZone> {
         let call: Call = Self::get("loadbalancer_availability_zone_list", &["availabilityzones"]);
         self.0.pages(call)
     }
 
-    /// How much a project may have.
+    /// The limits of a project.
     ///
     /// # Errors
     ///

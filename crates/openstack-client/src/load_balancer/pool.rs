@@ -13,47 +13,47 @@ use crate::{
 };
 
 words! {
-    /// How a member is chosen.
+    /// The algorithm that distributes connections over the members.
     Algorithm {
-        /// One after the other.
+        /// Members in turn.
         RoundRobin = "ROUND_ROBIN",
-        /// The one with the fewest connections.
+        /// The member with the fewest connections.
         LeastConnections = "LEAST_CONNECTIONS",
-        /// By the client's address.
+        /// By a hash of the client's address.
         SourceIp = "SOURCE_IP",
-        /// By the client's address and port; all that OVN has.
+        /// By a hash of the client's address and port; the only algorithm of the OVN provider.
         SourceIpPort = "SOURCE_IP_PORT",
     }
 }
 
 words! {
-    /// How a client is sent to the same member again.
+    /// The type of session persistence.
     SessionPersistenceType {
-        /// By its address.
+        /// By the client's address.
         SourceIp = "SOURCE_IP",
-        /// By a cookie of the load balancer.
+        /// By a cookie that the load balancer sets.
         HttpCookie = "HTTP_COOKIE",
-        /// By a cookie of the application.
+        /// By a cookie that the application sets.
         AppCookie = "APP_COOKIE",
     }
 }
 
-/// How a client is sent to the same member again.
+/// Session persistence: requests of one client go to the same member.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct SessionPersistence {
-    /// By what.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: SessionPersistenceType,
-    /// The cookie of the application.
+    /// The name of the application's cookie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cookie_name: Option<String>,
-    /// For how long, in seconds.
+    /// The timeout of a session, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persistence_timeout: Option<i64>,
 }
 
 impl SessionPersistence {
-    /// By the client's address.
+    /// Persistence by the client's address.
     #[must_use]
     pub fn source_ip() -> Self {
         Self { kind: SessionPersistenceType::SourceIp, cookie_name: None, persistence_timeout: None }
@@ -69,36 +69,36 @@ pub struct Pool {
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub description: String,
-    /// What its members are spoken to with.
+    /// The protocol to its members.
     pub protocol: Protocol,
-    /// How a member is chosen.
+    /// The algorithm.
     #[serde(default)]
     pub lb_algorithm: Algorithm,
-    /// How a client is sent to the same member again.
+    /// The session persistence; `None` if it is disabled.
     #[serde(default)]
     pub session_persistence: Option<SessionPersistence>,
-    /// Whether somebody has switched it off.
+    /// Whether it is enabled; `None` if Octavia does not return it.
     #[serde(default)]
     pub admin_state_up: Option<bool>,
-    /// Its load balancers; there is one.
+    /// Its load balancers; Octavia always returns one.
     #[serde(default, deserialize_with = "decode::id_list")]
     pub loadbalancers: Vec<LoadBalancerId>,
-    /// The listeners that have it.
+    /// The listeners that use it.
     #[serde(default, deserialize_with = "decode::id_list")]
     pub listeners: Vec<ListenerId>,
     /// Its members.
     #[serde(default, deserialize_with = "decode::id_list")]
     pub members: Vec<MemberId>,
-    /// Its health monitor.
+    /// Its health monitor; `None` if it has none.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub healthmonitor_id: Option<HealthMonitorId>,
-    /// What Octavia is doing to it.
+    /// Its provisioning status.
     #[serde(default)]
     pub provisioning_status: ProvisioningStatus,
-    /// How it fares.
+    /// Its operating status.
     #[serde(default)]
     pub operating_status: OperatingStatus,
     /// Its tags.
@@ -113,16 +113,16 @@ impl Listed for Pool {
     }
 }
 
-/// Which pools are listed.
+/// Filters for a list of pools.
 #[derive(Debug, Clone, Default)]
 pub struct PoolQuery {
     /// Of this load balancer.
     pub loadbalancer_id: Option<LoadBalancerId>,
     /// With exactly this name.
     pub name: Option<String>,
-    /// Of this project. An administrator sees those of all projects without it.
+    /// Of this project. Without it, an administrator sees the objects of all projects.
     pub project_id: Option<ProjectId>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
@@ -142,31 +142,31 @@ impl PoolQuery {
     }
 }
 
-/// A pool to be.
+/// A new pool.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PoolCreate {
-    /// Its load balancer; none inside of a new one, or with a listener.
+    /// Its load balancer; `None` if the pool is part of a new load balancer or `listener_id` is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loadbalancer_id: Option<LoadBalancerId>,
-    /// The listener that has it.
+    /// The listener whose default pool it becomes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listener_id: Option<ListenerId>,
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What its members are spoken to with.
+    /// The protocol to its members.
     pub protocol: Protocol,
-    /// How a member is chosen.
+    /// The algorithm.
     pub lb_algorithm: Algorithm,
-    /// How a client is sent to the same member again.
+    /// The session persistence; `None` disables it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_persistence: Option<SessionPersistence>,
-    /// Its members; only inside of a new load balancer.
+    /// Its members; only if the pool is part of a new load balancer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<BatchMember>,
-    /// Its health monitor; only inside of a new load balancer.
+    /// Its health monitor; only if the pool is part of a new load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub healthmonitor: Option<HealthMonitorCreate>,
     /// Its tags.
@@ -174,25 +174,25 @@ pub struct PoolCreate {
     pub tags: Vec<String>,
 }
 
-/// A change to a pool.
+/// An update of a pool. Omitted fields stay unchanged.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PoolUpdate {
-    /// Another name.
+    /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How a member is chosen.
+    /// The algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lb_algorithm: Option<Algorithm>,
-    /// How a client is sent to the same member again.
+    /// The session persistence.
     #[serde(skip_serializing_if = "Change::is_keep")]
     pub session_persistence: Change<SessionPersistence>,
-    /// Whether it is on. The OVN provider gives a pool up (ERROR) whose change does not say it.
+    /// Whether it is enabled. With the OVN provider, an update without this field sets the pool to ERROR.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_state_up: Option<bool>,
-    /// Exactly these tags.
+    /// The complete new list of tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
 }
@@ -207,26 +207,26 @@ impl LoadBalancing {
         self.0.fetch(Self::get("loadbalancer_pool_get", &["pools", id.as_str()]), "pool").await
     }
 
-    /// The pools that fit.
+    /// The pools that match the query.
     pub fn pools(&self, query: &PoolQuery) -> Pages<Pool> {
         self.0.pages(query.apply(Self::get("loadbalancer_pool_list", &["pools"])))
     }
 
-    /// Makes a pool.
+    /// Creates a pool.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing its load balancer.
     pub async fn create_pool(&self, pool: &PoolCreate) -> Result<Pool, Error> {
         let body = Below("pool", pool);
         self.0.fetch(Self::post("loadbalancer_pool_create", &["pools"], &body)?, "pool").await
     }
 
-    /// Changes a pool.
+    /// Updates a pool.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing its load balancer.
     pub async fn update_pool(&self, id: &PoolId, pool: &PoolUpdate) -> Result<Pool, Error> {
         let body = Below("pool", pool);
         self.0.fetch(Self::put("loadbalancer_pool_update", &["pools", id.as_str()], &body)?, "pool").await
@@ -236,7 +236,7 @@ impl LoadBalancing {
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
+    /// [`Error`]; of class `Busy` while Octavia is changing its load balancer.
     pub async fn delete_pool(&self, id: &PoolId) -> Result<(), Error> {
         self.0.done(Self::delete("loadbalancer_pool_delete", &["pools", id.as_str()])).await
     }

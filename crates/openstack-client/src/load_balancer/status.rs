@@ -1,4 +1,4 @@
-//! The status tree: a load balancer and all that hangs on it, in one answer.
+//! The status tree: a load balancer with its listeners, pools, members and health monitors, in one answer.
 
 use std::net::IpAddr;
 
@@ -23,9 +23,9 @@ macro_rules! health {
             /// Its name.
             #[serde(default, deserialize_with = "decode::or_default")]
             pub name: String,
-            /// What Octavia is doing to it.
+            /// Its provisioning status.
             pub provisioning_status: ProvisioningStatus,
-            /// How it fares.
+            /// Its operating status.
             #[serde(default)]
             pub operating_status: OperatingStatus,
             $($(#[$fdoc])* pub $field: $type,)*
@@ -34,7 +34,7 @@ macro_rules! health {
 }
 
 health! {
-    /// How a load balancer fares.
+    /// The status of a load balancer.
     LoadBalancerHealth(LoadBalancerId) {
         /// Its listeners.
         #[serde(default, deserialize_with = "decode::or_default")]
@@ -43,7 +43,7 @@ health! {
 }
 
 health! {
-    /// How a listener fares.
+    /// The status of a listener.
     ListenerHealth(ListenerId) {
         /// Its pools.
         #[serde(default, deserialize_with = "decode::or_default")]
@@ -52,7 +52,7 @@ health! {
 }
 
 health! {
-    /// How a pool fares.
+    /// The status of a pool.
     PoolHealth(PoolId) {
         /// Its members.
         #[serde(default, deserialize_with = "decode::or_default")]
@@ -64,7 +64,7 @@ health! {
 }
 
 health! {
-    /// How a member fares.
+    /// The status of a member.
     MemberHealth(MemberId) {
         /// Its address.
         #[serde(default, deserialize_with = "decode::address")]
@@ -76,11 +76,11 @@ health! {
 }
 
 health! {
-    /// How a health monitor fares.
+    /// The status of a health monitor.
     MonitorHealth(HealthMonitorId) {}
 }
 
-/// A pool without a health monitor has null, or an empty object.
+/// A pool without a health monitor has null or an empty object.
 fn monitor<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<MonitorHealth>, D::Error> {
     let object = Option::<serde_json::Map<String, serde_json::Value>>::deserialize(input)?;
     match object.filter(|object| !object.is_empty()) {

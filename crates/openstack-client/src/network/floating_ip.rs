@@ -18,30 +18,30 @@ pub struct FloatingIp {
     pub id: FloatingIpId,
     /// Its address.
     pub floating_ip_address: IpAddr,
-    /// The external network that it is from.
+    /// Its external network.
     pub floating_network_id: NetworkId,
-    /// The port that it leads to, if to any.
+    /// The port that it is associated with; `None` if it is not associated.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub port_id: Option<PortId>,
-    /// The address of the port that it leads to.
+    /// The address of that port that it is mapped to.
     #[serde(default, deserialize_with = "decode::address")]
     pub fixed_ip_address: Option<IpAddr>,
-    /// The router that it goes through.
+    /// The router that translates its traffic.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub router_id: Option<RouterId>,
-    /// Whose it is.
+    /// The project that owns it.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub project_id: Option<ProjectId>,
-    /// `ACTIVE` or `DOWN`; the answer to a change still says the old one.
+    /// `ACTIVE` or `DOWN`; the answer to an update still contains the old status.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub status: String,
-    /// What it is for.
+    /// Its description.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub description: String,
     /// Its tags.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub tags: Vec<String>,
-    /// Counts its changes.
+    /// The revision number, which Neutron increments with each change; `None` if the cloud does not return it.
     #[serde(default)]
     pub revision_number: Option<u64>,
 }
@@ -53,27 +53,27 @@ impl Listed for FloatingIp {
     }
 }
 
-/// Which floating IPs are listed.
+/// Filters for a list of floating IPs.
 #[derive(Debug, Clone, Default)]
 pub struct FloatingIpQuery {
-    /// That lead to this port.
+    /// Associated with this port.
     pub port_id: Option<PortId>,
-    /// That lead to any of these ports; as many as fit into an address, some dozens.
+    /// Associated with any of these ports. All are in the request URL, whose length is limited: a few dozen fit.
     pub port_ids: Vec<PortId>,
     /// With this address.
     pub address: Option<IpAddr>,
-    /// From this external network.
+    /// Of this external network.
     pub network_id: Option<NetworkId>,
     /// With exactly this description.
     pub description: Option<String>,
-    /// Of this project. An administrator sees those of all projects without it.
+    /// Of this project. Without it, an administrator sees the objects of all projects.
     pub project_id: Option<ProjectId>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
 impl FloatingIpQuery {
-    /// The floating IP that leads to a port.
+    /// The floating IP of a port.
     #[must_use]
     pub fn of_port(id: PortId) -> Self {
         Self { port_id: Some(id), ..Self::default() }
@@ -85,7 +85,7 @@ impl FloatingIpQuery {
         Self { address: Some(address), ..Self::default() }
     }
 
-    /// Neutron takes several values of one name for "any of these".
+    /// Adds the filters to `call`. Neutron combines several values of one parameter with OR.
     fn apply(&self, call: Call) -> Call {
         let ports = self.port_id.iter().chain(&self.port_ids);
         let call = ports
@@ -98,32 +98,32 @@ impl FloatingIpQuery {
     }
 }
 
-/// A floating IP to be.
+/// A new floating IP.
 #[derive(Debug, Clone, Serialize)]
 pub struct FloatingIpCreate {
-    /// The external network that it is from.
+    /// Its external network.
     pub floating_network_id: NetworkId,
-    /// The subnet of that network; any unless given.
+    /// The subnet of that network; if it is `None`, Neutron selects one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<SubnetId>,
-    /// This address; clouds allow that only to some.
+    /// The address; if it is `None`, Neutron selects one. Many clouds allow this only to privileged users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floating_ip_address: Option<IpAddr>,
-    /// The port that it leads to.
+    /// The port to associate it with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_id: Option<PortId>,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
 
-/// A change to a floating IP.
+/// An update of a floating IP.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct FloatingIpUpdate {
-    /// The port that it leads to from now on, if to any. It is always sent: Neutron takes an update that says nothing for
-    /// a detachment.
+    /// The port to associate it with; `None` removes the association. Always sent, because Neutron treats an update without it as a
+    /// removal.
     pub port_id: Option<PortId>,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -143,12 +143,12 @@ impl Network {
         self.0.fetch(Self::get("floating_ip_get", &["floatingips", id.as_str()]), "floatingip").await
     }
 
-    /// The floating IPs that fit.
+    /// The floating IPs that match the query.
     pub fn floating_ips(&self, query: &FloatingIpQuery) -> Pages<FloatingIp> {
         self.0.pages(query.apply(Self::get("floating_ip_list", &["floatingips"])))
     }
 
-    /// Makes a floating IP.
+    /// Creates a floating IP.
     ///
     /// # Errors
     ///
@@ -159,11 +159,11 @@ impl Network {
         self.0.fetch(call, "floatingip").await
     }
 
-    /// Changes a floating IP; with a revision only if nobody else has changed it since.
+    /// Updates a floating IP; with a revision only if no other client has changed it since.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Conflict` when the revision is stale or the port has another floating IP.
+    /// [`Error`]; of class `Conflict` if the revision is outdated or the port has another floating IP.
     pub async fn update_floating_ip(
         &self,
         id: &FloatingIpId,

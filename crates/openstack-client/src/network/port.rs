@@ -21,46 +21,46 @@ pub struct Port {
     pub name: String,
     /// Its network.
     pub network_id: NetworkId,
-    /// Whose it is.
+    /// The project that owns it.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub project_id: Option<ProjectId>,
-    /// What it belongs to: a server, a router, `lb-<id>`; empty if to nothing.
+    /// The id of its owner: a server, a router, or `lb-<id>` of a load balancer; empty if it has no owner.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub device_id: String,
-    /// What kind of thing it belongs to.
+    /// The type of its owner, such as `compute:nova`.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub device_owner: String,
-    /// Whether it is up.
+    /// Its status, such as `ACTIVE`.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub status: String,
-    /// Its hardware address.
+    /// Its MAC address.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub mac_address: String,
-    /// Its addresses.
+    /// Its fixed IPs.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub fixed_ips: Vec<FixedIp>,
-    /// Addresses that it may use besides its own; none where the answer does not have them, which is not the same as an
-    /// empty list.
+    /// Additional addresses that it may use. `None` if the answer omits the field, which differs from an empty list.
     #[serde(default)]
     pub allowed_address_pairs: Option<Vec<AllowedAddressPair>>,
-    /// Its security groups; none where the answer does not have them, which is not the same as an empty list.
+    /// Its security groups. `None` if the answer omits the field, which differs from an empty list.
     #[serde(default)]
     pub security_groups: Option<Vec<SecurityGroupId>>,
-    /// Whether security groups have a say; none where the cloud does not tell.
+    /// Whether security groups apply to it; `None` if the cloud does not return this.
     #[serde(default)]
     pub port_security_enabled: Option<bool>,
     /// Its tags.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub tags: Vec<String>,
-    /// Counts its changes.
+    /// The revision number, which Neutron increments with each change; `None` if the cloud does not return it.
     #[serde(default)]
     pub revision_number: Option<u64>,
-    /// The ports that it carries, where it is the parent of a trunk.
+    /// The subports of its trunk, if it is the parent of one.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub trunk_details: TrunkDetails,
 }
 
-/// The addresses of a port, and whose they are. Neutron is asked for nothing else: of thousands of ports, the rest would be most of the answer.
+/// The addresses of a port and its owner. Only these fields are requested, because a complete answer for thousands of ports would be
+/// several times larger.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct PortAddresses {
@@ -68,16 +68,16 @@ pub struct PortAddresses {
     pub id: PortId,
     /// Its network.
     pub network_id: NetworkId,
-    /// What it belongs to: a server, a router, `lb-<id>`; empty if to nothing.
+    /// The id of its owner: a server, a router, or `lb-<id>` of a load balancer; empty if it has no owner.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub device_id: String,
-    /// Whether it is up.
+    /// Its status, such as `ACTIVE`.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub status: String,
-    /// Its addresses.
+    /// Its fixed IPs.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub fixed_ips: Vec<FixedIp>,
-    /// The ports that it carries, where it is the parent of a trunk.
+    /// The subports of its trunk, if it is the parent of one.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub trunk_details: TrunkDetails,
 }
@@ -93,11 +93,11 @@ impl From<Port> for PortAddresses {
     }
 }
 
-/// What a port that is the parent of a trunk tells of it.
+/// The trunk of a parent port.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[non_exhaustive]
 pub struct TrunkDetails {
-    /// The ports that the trunk carries.
+    /// The subports of the trunk.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub sub_ports: Vec<SubPort>,
 }
@@ -116,7 +116,7 @@ impl Listed for PortAddresses {
     }
 }
 
-/// An address of a port.
+/// A fixed IP of a port.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct FixedIp {
     /// The address.
@@ -125,31 +125,30 @@ pub struct FixedIp {
     pub subnet_id: SubnetId,
 }
 
-/// An address, or a range, that a port may use besides its own.
+/// An additional address or CIDR that a port may use.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct AllowedAddressPair {
-    /// The address or the range.
+    /// The address or CIDR.
     pub ip_address: String,
-    /// The hardware address; the port's own unless given.
+    /// The MAC address; `None` for that of the port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac_address: Option<String>,
 }
 
-/// Which ports are listed.
+/// Filters for a list of ports.
 #[derive(Debug, Clone, Default)]
 pub struct PortQuery {
-    /// Of this server, router or load balancer.
+    /// Owned by this server, router or load balancer.
     pub device_id: Option<String>,
-    /// Of one of these. All are in the address of the request, whose length clouds limit: give a few dozen at once.
+    /// Owned by any of these. All are in the request URL, whose length is limited: pass a few dozen at a time.
     pub device_ids: Vec<String>,
-    /// Of this kind of thing.
+    /// Owned by this type of owner.
     pub device_owner: Option<String>,
     /// In this network.
     pub network_id: Option<NetworkId>,
     /// With this address.
     pub ip_address: Option<IpAddr>,
-    /// With one of these addresses, if there are any. Each makes the request's line longer, and servers take no more than
-    /// 8 kB of it: a hundred addresses always fit.
+    /// With any of these addresses; no filter if empty. Servers limit the request line to 8 kB: a hundred addresses always fit.
     pub any_address: Vec<IpAddr>,
     /// With an address in this subnet.
     pub subnet_id: Option<SubnetId>,
@@ -157,9 +156,9 @@ pub struct PortQuery {
     pub security_group: Option<SecurityGroupId>,
     /// With exactly this name.
     pub name: Option<String>,
-    /// Of this project. An administrator sees those of all projects without it.
+    /// Of this project. Without it, an administrator sees the objects of all projects.
     pub project_id: Option<ProjectId>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
@@ -170,7 +169,8 @@ impl PortQuery {
         Self { device_id: Some(id.into()), ..Self::default() }
     }
 
-    /// Of several values of `fixed_ips`, Neutron wants one of the addresses and one of the subnets; of another attribute any.
+    /// Adds the filters to `call`. Several values of `fixed_ips` match a port with any of the addresses and any of the subnets; several
+    /// values of another parameter are combined with OR.
     fn apply(&self, call: Call) -> Call {
         let devices = self.device_id.iter().chain(&self.device_ids);
         let call = devices.fold(call, |call, id| call.with("device_id", id));
@@ -189,7 +189,7 @@ impl PortQuery {
     }
 }
 
-/// A port to be.
+/// A new port.
 #[derive(Debug, Clone, Serialize)]
 pub struct PortCreate {
     /// Its network.
@@ -197,38 +197,38 @@ pub struct PortCreate {
     /// Its name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Its addresses; Neutron chooses if there are none.
+    /// Its fixed IPs; if empty, Neutron selects them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fixed_ips: Vec<NewFixedIp>,
-    /// Its security groups; the default one unless given.
+    /// Its security groups; if it is `None`, the default group of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_groups: Option<Vec<SecurityGroupId>>,
 }
 
-/// An address to be: in a subnet, or a given one, or both.
+/// A new fixed IP: any address in a subnet, a specific address, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct NewFixedIp {
-    /// In this subnet.
+    /// The subnet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<SubnetId>,
-    /// This address.
+    /// The address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_address: Option<IpAddr>,
 }
 
-/// A change to a port.
+/// An update of a port; fields that are `None` stay unchanged.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PortUpdate {
-    /// Exactly these security groups.
+    /// The complete new list of security groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_groups: Option<Vec<SecurityGroupId>>,
-    /// Exactly these allowed addresses.
+    /// The complete new list of additional addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_address_pairs: Option<Vec<AllowedAddressPair>>,
-    /// Another name.
+    /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -248,18 +248,18 @@ impl Network {
         self.0.fetch(Self::get("port_get", &["ports", id.as_str()]), "port").await
     }
 
-    /// The ports that fit.
+    /// The ports that match the query.
     pub fn ports(&self, query: &PortQuery) -> Pages<Port> {
         self.0.pages(query.apply(Self::get("port_list", &["ports"])))
     }
 
-    /// The addresses of the ports that fit.
+    /// The addresses of the ports that match the query.
     pub fn port_addresses(&self, query: &PortQuery) -> Pages<PortAddresses> {
         let call = query.apply(Self::get("port_list", &["ports"]));
         self.0.pages(PortAddresses::FIELDS.into_iter().fold(call, |call, field| call.with("fields", field)))
     }
 
-    /// Makes a port.
+    /// Creates a port.
     ///
     /// # Errors
     ///
@@ -270,11 +270,11 @@ impl Network {
             .await
     }
 
-    /// Changes a port; with a revision only if nobody else has changed it since.
+    /// Updates a port; with a revision only if no other client has changed it since.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Conflict` when the revision is stale.
+    /// [`Error`]; of class `Conflict` if the revision is outdated.
     pub async fn update_port(
         &self,
         id: &PortId,

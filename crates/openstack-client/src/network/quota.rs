@@ -1,4 +1,4 @@
-//! How much a project may have, and has.
+//! Quotas of a project, and their usage.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::{Error, ProjectId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Quota {
-    /// The most there may be; -1 is without limit.
+    /// The limit; -1 means unlimited.
     pub limit: i64,
-    /// How many there are; none where the cloud does not tell.
+    /// The number of objects; `None` if the answer does not contain usage.
     #[serde(default)]
     pub used: Option<i64>,
 }
 
 impl Network {
-    /// The quota of a project, by resource: `port`, `floatingip`, `security_group`, ….
+    /// The limits of a project by resource: `port`, `floatingip`, `security_group`, …. Without usage.
     ///
     /// # Errors
     ///
@@ -32,11 +32,11 @@ impl Network {
         Ok(raw.into_iter().filter_map(|(resource, value)| Some((resource, limit(value)?))).collect())
     }
 
-    /// The quota of a project together with what is used of it.
+    /// The limits of a project with their usage, by resource.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Unsupported` where the cloud lacks the extension `quota_details`.
+    /// [`Error`]; of class `Unsupported` if the cloud lacks the extension `quota_details`.
     pub async fn quota_details(&self, project: &ProjectId) -> Result<BTreeMap<String, Quota>, Error> {
         let call = Self::get("quota_get", &["quotas", project.as_str(), "details.json"]);
         self.0.fetch(call, "quota").await

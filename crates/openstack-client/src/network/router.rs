@@ -14,19 +14,19 @@ pub struct Router {
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// Whose it is.
+    /// The project that owns it.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub project_id: Option<ProjectId>,
-    /// Its routes; none where the answer does not have them, which is not the same as an empty list.
+    /// Its extra routes. `None` if the answer omits the field, which differs from an empty list.
     #[serde(default)]
     pub routes: Option<Vec<Route>>,
-    /// Where it leads out.
+    /// Its external gateway; `None` if it has none.
     #[serde(default)]
     pub external_gateway_info: Option<GatewayInfo>,
     /// Its tags.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub tags: Vec<String>,
-    /// Counts its changes.
+    /// The revision number, which Neutron increments with each change; `None` if the cloud does not return it.
     #[serde(default)]
     pub revision_number: Option<u64>,
 }
@@ -38,32 +38,32 @@ impl Listed for Router {
     }
 }
 
-/// Where a router leads out.
+/// The external gateway of a router.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct GatewayInfo {
     /// The external network.
     pub network_id: NetworkId,
-    /// Its addresses there.
+    /// Its addresses in that network.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub external_fixed_ips: Vec<FixedIp>,
 }
 
-/// A route of a router, as Neutron writes it.
+/// An extra route of a router, in Neutron's notation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct Route {
-    /// The range.
+    /// The CIDR.
     pub destination: String,
-    /// The address to which its packets go.
+    /// The address of the next hop.
     pub nexthop: String,
 }
 
-/// Which routers are listed.
+/// Filters for a list of routers.
 #[derive(Debug, Clone, Default)]
 pub struct RouterQuery {
     /// With exactly this name.
     pub name: Option<String>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
@@ -87,17 +87,17 @@ impl Network {
         self.0.fetch(Self::get("router_get", &["routers", id.as_str()]), "router").await
     }
 
-    /// The routers that fit.
+    /// The routers that match the query.
     pub fn routers(&self, query: &RouterQuery) -> Pages<Router> {
         let call = Self::get("router_list", &["routers"]).with_some("name", query.name.as_ref());
         self.0.pages(query.tags.apply(call))
     }
 
-    /// Gives a router exactly these routes. Without a revision the routes that others added since are lost.
+    /// Replaces the extra routes of a router. Without a revision, routes that other clients added in the meantime are lost.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Conflict` when the revision is stale.
+    /// [`Error`]; of class `Conflict` if the revision is outdated.
     pub async fn replace_routes(
         &self,
         id: &RouterId,
@@ -109,7 +109,7 @@ impl Network {
         self.0.fetch(if_revision(call, revision)?, "router").await
     }
 
-    /// Adds routes to a router, whatever others do to it. Needs the extension `extraroute-atomic`.
+    /// Adds extra routes atomically: concurrent changes by other clients are kept. Needs the extension `extraroute-atomic`.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Network {
         self.change_routes(id, "add_extraroutes", routes).await
     }
 
-    /// Takes routes from a router, whatever others do to it. Needs the extension `extraroute-atomic`.
+    /// Removes extra routes atomically: concurrent changes by other clients are kept. Needs the extension `extraroute-atomic`.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use crate::{
 };
 
 words! {
-    /// Which way packets go.
+    /// The direction of traffic.
     Direction {
         /// To the port.
         Ingress = "ingress",
@@ -19,7 +19,7 @@ words! {
 }
 
 words! {
-    /// The family of addresses.
+    /// The address family.
     EtherType {
         /// IPv4.
         Ipv4 = "IPv4",
@@ -37,13 +37,13 @@ pub struct SecurityGroup {
     /// Its name.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub description: String,
-    /// Whose it is.
+    /// The project that owns it.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub project_id: Option<ProjectId>,
-    /// Its rules; none where the answer does not have them, which is not the same as an empty list.
+    /// Its rules. `None` if the answer omits the field, which differs from an empty list.
     #[serde(rename = "security_group_rules", default)]
     pub rules: Option<Vec<SecurityGroupRule>>,
     /// Its tags.
@@ -66,30 +66,30 @@ pub struct SecurityGroupRule {
     pub id: SecurityGroupRuleId,
     /// Its group.
     pub security_group_id: SecurityGroupId,
-    /// Which way packets go.
+    /// The direction of traffic.
     pub direction: Direction,
-    /// The family of addresses.
+    /// The address family.
     #[serde(default)]
     pub ethertype: EtherType,
-    /// The protocol, by name or number; none is any.
+    /// The protocol, by name or number; `None` means any.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub protocol: Option<String>,
-    /// The lowest port.
+    /// The lowest port of the range; `None` means any.
     #[serde(default)]
     pub port_range_min: Option<u16>,
-    /// The highest port.
+    /// The highest port of the range; `None` means any.
     #[serde(default)]
     pub port_range_max: Option<u16>,
-    /// The others' range.
+    /// The CIDR of the remote side; `None` means no restriction by address.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub remote_ip_prefix: Option<String>,
-    /// The others' group.
+    /// The security group of the remote side.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub remote_group_id: Option<SecurityGroupId>,
-    /// The others' group of addresses.
+    /// The address group of the remote side.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub remote_address_group_id: Option<String>,
-    /// What it is for.
+    /// Its description.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub description: String,
 }
@@ -101,14 +101,14 @@ impl Listed for SecurityGroupRule {
     }
 }
 
-/// Which security groups are listed.
+/// Filters for a list of security groups.
 #[derive(Debug, Clone, Default)]
 pub struct SecurityGroupQuery {
     /// With exactly this name.
     pub name: Option<String>,
-    /// Of this project. An administrator sees those of all projects without it.
+    /// Of this project. Without it, an administrator sees the objects of all projects.
     pub project_id: Option<ProjectId>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
@@ -120,48 +120,48 @@ impl SecurityGroupQuery {
     }
 }
 
-/// Which rules are listed.
+/// Filters for a list of rules.
 #[derive(Debug, Clone, Default)]
 pub struct SecurityGroupRuleQuery {
     /// Of this group.
     pub security_group_id: Option<SecurityGroupId>,
 }
 
-/// A security group to be.
+/// A new security group.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct SecurityGroupCreate {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
 
-/// A rule to be.
+/// A new rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct NewSecurityGroupRule {
     /// Its group.
     pub security_group_id: SecurityGroupId,
-    /// Which way packets go.
+    /// The direction of traffic.
     pub direction: Direction,
-    /// The family of addresses.
+    /// The address family.
     pub ethertype: EtherType,
-    /// The protocol; none is any.
+    /// The protocol; `None` means any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The lowest port.
+    /// The lowest port of the range; `None` means any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_range_min: Option<u16>,
-    /// The highest port.
+    /// The highest port of the range; `None` means any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_range_max: Option<u16>,
-    /// The others' range.
+    /// The CIDR of the remote side; `None` means no restriction by address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_ip_prefix: Option<String>,
-    /// The others' group.
+    /// The security group of the remote side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_group_id: Option<SecurityGroupId>,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
@@ -193,7 +193,7 @@ impl Network {
             .await
     }
 
-    /// The security groups that fit.
+    /// The security groups that match the query.
     pub fn security_groups(&self, query: &SecurityGroupQuery) -> Pages<SecurityGroup> {
         let call = Self::get("security_group_list", &["security-groups"])
             .with_some("name", query.name.as_ref())
@@ -201,7 +201,7 @@ impl Network {
         self.0.pages(query.tags.apply(call))
     }
 
-    /// Makes a security group.
+    /// Creates a security group.
     ///
     /// # Errors
     ///
@@ -216,22 +216,22 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Conflict` while ports have it.
+    /// [`Error`]; of class `Conflict` while ports use it.
     pub async fn delete_security_group(&self, id: &SecurityGroupId) -> Result<(), Error> {
         self.0.done(Self::delete("security_group_delete", &["security-groups", id.as_str()])).await
     }
 
-    /// The rules that fit.
+    /// The rules that match the query.
     pub fn security_group_rules(&self, query: &SecurityGroupRuleQuery) -> Pages<SecurityGroupRule> {
         let call = Self::get("security_group_rule_list", &["security-group-rules"]);
         self.0.pages(call.with_some("security_group_id", query.security_group_id.as_ref()))
     }
 
-    /// Makes a rule.
+    /// Creates a rule.
     ///
     /// # Errors
     ///
-    /// [`Error`]; of class `Conflict`, fault `SecurityGroupRuleExists`, when it is there.
+    /// [`Error`]; of class `Conflict`, fault `SecurityGroupRuleExists`, if an equal rule exists.
     pub async fn create_security_group_rule(
         &self,
         rule: &NewSecurityGroupRule,
@@ -242,7 +242,7 @@ impl Network {
         self.0.fetch(call, "security_group_rule").await
     }
 
-    /// Makes many rules in one call: all of them, or none.
+    /// Creates several rules in one call. Neutron creates all of them or none.
     ///
     /// # Errors
     ///

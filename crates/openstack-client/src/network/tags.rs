@@ -1,4 +1,4 @@
-//! Tags of Neutron's objects: filters by them, and changes to them.
+//! Tags of Neutron's objects: filters and changes.
 
 use super::Network;
 use crate::{
@@ -6,16 +6,16 @@ use crate::{
     call::{Below, Call},
 };
 
-/// Which tags objects must have, or must not.
+/// A filter by tags.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TagFilter {
-    /// All of these.
+    /// Objects with all of these tags.
     pub all: Vec<String>,
-    /// At least one of these.
+    /// Objects with at least one of these tags.
     pub any: Vec<String>,
-    /// Not all of these.
+    /// Objects that lack at least one of these tags.
     pub not_all: Vec<String>,
-    /// None of these.
+    /// Objects with none of these tags.
     pub not_any: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Tagged<'a> {
         }
     }
 
-    /// What the metrics call the removal of a tag; that of a port has a name already.
+    /// The metrics label of a tag removal. Ports have had their own label already.
     fn removal(self) -> &'static str {
         if matches!(self, Self::Port(_)) { "port_tag_delete" } else { "tag_delete" }
     }
@@ -84,7 +84,7 @@ impl Network {
         self.0.fetch(Self::get("tag_list", &[collection, id, "tags"]), "tags").await
     }
 
-    /// Gives an object exactly these tags.
+    /// Replaces the tags of an object.
     ///
     /// # Errors
     ///
@@ -96,22 +96,22 @@ impl Network {
         self.0.fetch(call, "tags").await
     }
 
-    /// Gives an object one more tag.
+    /// Adds a tag to an object.
     ///
     /// # Errors
     ///
-    /// [`Error`]; an empty tag is refused here, for its path would mean all tags.
+    /// [`Error`]; an empty tag, `.` and `..` are rejected here, because their path would address another resource, such as all tags.
     pub async fn add_tag(&self, of: Tagged<'_>, tag: &str) -> Result<(), Error> {
         let (collection, id) = of.path();
         let path = [collection, id, "tags", not_empty(tag)?];
         self.0.done(Call::put_nothing(Service::Network, "tag_add", &path)).await
     }
 
-    /// Takes a tag from an object.
+    /// Removes a tag from an object.
     ///
     /// # Errors
     ///
-    /// [`Error`]; an empty tag is refused here, for its path would mean all tags.
+    /// [`Error`]; an empty tag, `.` and `..` are rejected here, because their path would address another resource, such as all tags.
     pub async fn remove_tag(&self, of: Tagged<'_>, tag: &str) -> Result<(), Error> {
         let (collection, id) = of.path();
         self.0.done(Self::delete(of.removal(), &[collection, id, "tags", not_empty(tag)?])).await

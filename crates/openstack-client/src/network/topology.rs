@@ -1,4 +1,4 @@
-//! Networks, subnets and trunks, which are only read, and the extensions that a cloud has.
+//! Networks, subnets and trunks, which this client only reads, and the extensions of the cloud.
 
 use std::net::IpAddr;
 
@@ -15,16 +15,16 @@ use crate::{
 pub struct VirtualNetwork {
     /// Its id.
     pub id: NetworkId,
-    /// Its name, which need not be the only one of its kind.
+    /// Its name, which is not unique.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
-    /// Whose it is.
+    /// The project that owns it.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub project_id: Option<ProjectId>,
-    /// Whether floating IPs can come from it.
+    /// Whether floating IPs can be allocated from it.
     #[serde(rename = "router:external", default, deserialize_with = "decode::or_default")]
     pub external: bool,
-    /// Whether it is the external network to use unless told otherwise.
+    /// Whether it is the default external network.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub is_default: bool,
     /// Its subnets.
@@ -42,14 +42,14 @@ impl Listed for VirtualNetwork {
     }
 }
 
-/// Which networks are listed.
+/// Filters for a list of networks.
 #[derive(Debug, Clone, Default)]
 pub struct NetworkQuery {
     /// With exactly this name.
     pub name: Option<String>,
-    /// External ones, or internal ones.
+    /// Only external networks (`true`) or only internal ones (`false`).
     pub external: Option<bool>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
@@ -64,11 +64,11 @@ pub struct Subnet {
     pub name: String,
     /// Its network.
     pub network_id: NetworkId,
-    /// Its range.
+    /// Its CIDR.
     pub cidr: String,
-    /// 4 or 6.
+    /// The IP version: 4 or 6.
     pub ip_version: u8,
-    /// Its gateway.
+    /// Its gateway; `None` if it has none.
     #[serde(default, deserialize_with = "decode::address")]
     pub gateway_ip: Option<IpAddr>,
     /// Its tags.
@@ -83,26 +83,26 @@ impl Listed for Subnet {
     }
 }
 
-/// Which subnets are listed.
+/// Filters for a list of subnets.
 #[derive(Debug, Clone, Default)]
 pub struct SubnetQuery {
     /// Of this network.
     pub network_id: Option<NetworkId>,
     /// With exactly this name.
     pub name: Option<String>,
-    /// By their tags.
+    /// With matching tags.
     pub tags: TagFilter,
 }
 
-/// A trunk: a port that carries further ports.
+/// A trunk: a parent port with subports.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Trunk {
     /// Its id.
     pub id: TrunkId,
-    /// The port of the server.
+    /// The parent port.
     pub port_id: PortId,
-    /// The ports that it carries.
+    /// Its subports.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub sub_ports: Vec<SubPort>,
 }
@@ -114,21 +114,21 @@ impl Listed for Trunk {
     }
 }
 
-/// A port that a trunk carries.
+/// A subport of a trunk.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct SubPort {
     /// The port.
     pub port_id: PortId,
-    /// How it is told from the others.
+    /// The segmentation id, such as the VLAN id, that distinguishes it from other subports.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub segmentation_id: u32,
 }
 
-/// Which trunks are listed.
+/// Filters for a list of trunks.
 #[derive(Debug, Clone, Default)]
 pub struct TrunkQuery {
-    /// On this port.
+    /// With this parent port.
     pub port_id: Option<PortId>,
 }
 
@@ -136,9 +136,9 @@ pub struct TrunkQuery {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Extension {
-    /// What it is called by programs, such as `extraroute-atomic`.
+    /// The alias that identifies it, such as `extraroute-atomic`.
     pub alias: String,
-    /// What it is called by people.
+    /// Its descriptive name.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub name: String,
 }
@@ -153,7 +153,7 @@ impl Network {
         self.0.fetch(Self::get("network_get", &["networks", id.as_str()]), "network").await
     }
 
-    /// The networks that fit.
+    /// The networks that match the query.
     pub fn networks(&self, query: &NetworkQuery) -> Pages<VirtualNetwork> {
         let call = Self::get("network_list", &["networks"])
             .with_some("name", query.name.as_ref())
@@ -170,7 +170,7 @@ impl Network {
         self.0.fetch(Self::get("subnet_get", &["subnets", id.as_str()]), "subnet").await
     }
 
-    /// The subnets that fit.
+    /// The subnets that match the query.
     pub fn subnets(&self, query: &SubnetQuery) -> Pages<Subnet> {
         let call: Call = Self::get("subnet_list", &["subnets"])
             .with_some("network_id", query.network_id.as_ref())
@@ -178,7 +178,7 @@ impl Network {
         self.0.pages(query.tags.apply(call))
     }
 
-    /// The trunks that fit.
+    /// The trunks that match the query.
     pub fn trunks(&self, query: &TrunkQuery) -> Pages<Trunk> {
         self.0.pages(Self::get("trunk_list", &["trunks"]).with_some("port_id", query.port_id.as_ref()))
     }
@@ -193,7 +193,7 @@ impl Network {
     }
 }
 
-/// Python's way to write it, which every release understands.
+/// A boolean as Python writes it, which every release accepts.
 fn capital(value: bool) -> &'static str {
     if value { "True" } else { "False" }
 }

@@ -1,4 +1,4 @@
-//! One page: how it is read, and where the next one is. Pure.
+//! Decodes one page and determines the request for the next one. Pure.
 
 use std::{fmt, marker::PhantomData};
 
@@ -14,11 +14,11 @@ use crate::{call::Call, decode};
 /// A page of a list.
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
-    /// None where the service wrote none at all.
+    /// `None` if the answer has no list of links.
     pub(crate) links: Option<Vec<Link>>,
 }
 
-/// A link to another page.
+/// A link to another page, such as `next`.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Link {
     #[serde(default, deserialize_with = "decode::or_default")]
@@ -27,21 +27,21 @@ pub(crate) struct Link {
     href: String,
 }
 
-/// Which page is asked for.
+/// The request for a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The first.
+    /// The first page.
     First,
-    /// The one behind this marker, to which the service linked.
+    /// The page after this marker, which is from a link of the service.
     Linked(String),
-    /// The one behind this marker; the service wrote no links, but the page before was full.
+    /// The page after this marker. The service sent no links, but the previous page was full.
     Guessed(String),
-    /// The one that a link without a marker leads to, by its parameters.
+    /// The page with these query parameters, which are from a link without a marker.
     Query(Vec<(String, String)>),
 }
 
 impl Step {
-    /// Makes `call` ask for this page.
+    /// Adds the parameters of this page to `call`.
     pub(crate) fn apply(&self, call: &mut Call, page_size: u32) {
         match self {
             Self::Query(pairs) => {
@@ -56,13 +56,13 @@ impl Step {
         call.query.push(("limit".to_owned(), page_size.to_string()));
     }
 
-    /// Whether `page` is the one before again: then the service knows no markers, and its first answer was the whole list.
+    /// Whether `page` repeats the previous page: then the service ignores markers, and its first answer was the complete list.
     pub(crate) fn is_repeated_by<T: Listed>(&self, page: &Page<T>) -> bool {
         let last = page.items.last().and_then(Listed::marker);
         matches!(self, Self::Guessed(marker) if page.links.is_none() && last == Some(marker))
     }
 
-    /// What tells this page from all others.
+    /// A key that identifies the page, for the detection of cycles; `None` for the first page.
     pub(crate) fn key(&self) -> Option<String> {
         match self {
             Self::First => None,
@@ -72,12 +72,12 @@ impl Step {
     }
 }
 
-/// Where the page after `page` is; none if it was the last.
+/// The request for the page after `page`; `None` if `page` is the last one.
 pub(crate) fn next_step<T: Listed>(page: &Page<T>, page_size: u32) -> Result<Option<Step>, String> {
     let last = page.items.last().and_then(Listed::marker);
     match &page.links {
         Some(links) => match links.iter().find(|link| link.rel == "next") {
-            // Also behind an empty page: a service may filter after it has counted.
+            // Even after an empty page: a service may apply filters after paging.
             Some(next) => from_link(&next.href).map(Some),
             None => Ok(None),
         },
@@ -87,7 +87,7 @@ pub(crate) fn next_step<T: Listed>(page: &Page<T>, page_size: u32) -> Result<Opt
     }
 }
 
-/// The step that a link says.
+/// Converts a link to a request. Fails if the link has no query parameters.
 pub(crate) fn from_link(href: &str) -> Result<Step, String> {
     let query = href.split_once('?').map(|(_, query)| query.split('#').next().unwrap_or_default());
     let pairs: Vec<(String, String)> = query
@@ -110,7 +110,7 @@ fn plain(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
-/// Reads a page. One without its list, or with an object that lacks what matters, is an error.
+/// Decodes a page. A page without its list, or with an invalid object, is an error.
 pub(crate) fn read<T: Listed>(body: &[u8]) -> Result<Page<T>, String> {
     let mut input = serde_json::Deserializer::from_slice(body);
     let page = PageSeed(PhantomData::<fn() -> T>).deserialize(&mut input);

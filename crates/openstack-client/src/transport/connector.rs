@@ -1,7 +1,7 @@
-//! Connections to services: direct or through a proxy, TLS on top, the whole within one time limit.
+//! Connections to services: direct or through a proxy, with TLS, under one connect timeout.
 //!
-//! A service with TLS is reached through an HTTP proxy by CONNECT, so that the proxy sees nothing; one without TLS by
-//! asking the proxy itself, as `net/http` does, because proxies refuse CONNECT to odd ports.
+//! Through an HTTP proxy, services with TLS are reached with CONNECT, so the proxy cannot read the traffic. Requests to services without
+//! TLS are sent to the proxy itself, as in Go's `net/http`, because proxies reject CONNECT to unusual ports.
 
 use std::{
     io,
@@ -36,14 +36,14 @@ use super::{
     tls,
 };
 
-/// A connection that dies silently is noticed after about a minute.
+/// A dead connection is detected after about a minute.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// Idle connections are closed before the services close them (75 s with most front ends).
+/// Idle connections are closed before the servers close them (after 75 s with most front ends).
 const IDLE: Duration = Duration::from_secs(60);
 
-/// A pooled client as the options ask for it.
+/// Creates a pooled client from the options.
 pub(super) fn client(options: &TransportOptions) -> Result<ProxyingClient, TransportError> {
     let rules = options.proxies.rules()?;
     let mut to_proxy = tls::config(options)?;
@@ -77,7 +77,7 @@ fn tcp(limit: Duration) -> HttpConnector {
     tcp
 }
 
-/// The client. To a proxy that is asked itself it also shows our credentials for it.
+/// The HTTP client. Requests without TLS that go through an HTTP proxy also get its `Proxy-Authorization` header.
 #[derive(Clone)]
 pub(super) struct ProxyingClient {
     inner: Client<InTime<HttpsConnector<Way>>, Body>,
@@ -104,7 +104,7 @@ impl Service<Request<Body>> for ProxyingClient {
     }
 }
 
-/// Makes the connection below TLS.
+/// Makes the connection below the TLS of the service: direct, through a tunnel, or to an HTTP proxy.
 #[derive(Clone)]
 struct Way {
     rules: ProxyRules,
@@ -154,7 +154,7 @@ impl Service<Uri> for Way {
     }
 }
 
-/// A connection, and whether it ends at a proxy that is to be asked itself.
+/// A connection, and whether it ends at a proxy that receives the requests itself, instead of a tunnel.
 struct Stream {
     io: MaybeHttpsStream<TokioIo<TcpStream>>,
     proxied: bool,
@@ -200,7 +200,7 @@ impl Write for Stream {
     }
 }
 
-/// Gives a connection a time limit: name, TCP, proxy and TLS together.
+/// Applies the connect timeout to DNS, TCP, proxy and TLS handshake together.
 #[derive(Clone)]
 struct InTime<C> {
     inner: C,

@@ -1,4 +1,4 @@
-//! One request and its whole answer, within the limits.
+//! Sends one request and reads its complete answer, within the limits for time and memory.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,36 +12,37 @@ use tower::{BoxError, ServiceExt};
 use super::{AnswerKind, Body, Transport, chain, memory::Reservation};
 use crate::service::Service;
 
-/// An answer, read to its end.
+/// A completely received answer.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// The memory that the body may take. A refusal is small and keeps none: the caller may make other calls before it looks at it.
+    /// The reserved memory of the body. `None` for error answers, which are small: the caller may make other calls before it drops the
+    /// answer.
     #[expect(dead_code, reason = "it is held, and given back when the answer is dropped")]
     pub(crate) reservation: Option<Arc<Reservation>>,
 }
 
-/// No answer came, or not a whole one.
+/// There was no answer, or no complete one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ExchangeError {
-    /// The request was not sent.
+    /// No connection was made, so the request was not sent.
     #[error("no connection: {0}")]
     NoConnection(String),
-    /// No whole answer within the limit on the call.
+    /// The call exceeded its total timeout.
     #[error("no complete answer within {0:?}")]
     TooLate(Duration),
-    /// Nothing was heard for too long.
+    /// The connection delivered no data within the read timeout.
     #[error("nothing was heard for {0:?}")]
     Silent(Duration),
-    /// The connection broke.
+    /// The connection was closed or failed.
     #[error("the exchange broke off: {0}")]
     Broken(String),
-    /// The answer is larger than any of its kind should be.
+    /// The answer exceeds the limit for its kind.
     #[error("the answer is larger than {} bytes, the limit for {}; it was not read", .0.limit_bytes(), .0.as_str())]
     TooLarge(AnswerKind),
-    /// Other answers took all memory that there is for answers.
+    /// Other answers used the whole memory budget until the deadline of the call.
     #[error(
         "an answer came, but other answers took all memory for answers until the deadline of the call, {0:?}"
     )]
@@ -49,7 +50,7 @@ pub(crate) enum ExchangeError {
 }
 
 impl Transport {
-    /// Sends `request` to `service` and reads its answer, which is of this kind if it is a success.
+    /// Sends `request` to `service` and reads the answer. `kind` determines the size limit of a successful answer.
     pub(crate) async fn exchange(
         &self,
         service: Service,
@@ -77,16 +78,15 @@ impl Transport {
         let is_failure = head.status.is_client_error() || head.status.is_server_error();
         let kind = if is_failure { AnswerKind::Failure } else { kind };
         let limit = kind.limit_bytes();
-        // Where the service does not say the length, the whole limit is reserved: a reservation that grew could wait for others that
-        // wait for it.
+        // Without a `Content-Length` the whole limit is reserved: if reservations could grow, they could deadlock waiting for each other.
         let told = body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         if told.is_some_and(|bytes| bytes > limit) {
             return Err(ExchangeError::TooLarge(kind));
         }
         let reserved = timeout_at(deadline, self.memory.reserve(service, told.unwrap_or(limit))).await;
         let reservation = reserved.map_err(|_late| ExchangeError::NoMemory(self.timeouts.total))?;
-        // Memory for all of it at once: a buffer that grows by doubling takes up to three times as much on the way. Pages of it that are
-        // not written to take none.
+        // Allocated at once: a buffer that grows by doubling takes up to three times the memory temporarily. Pages that are never written
+        // take no physical memory.
         let mut read = BytesMut::with_capacity(told.unwrap_or(limit));
         while let Some(frame) = timeout(silence, body.frame()).await.map_err(silent)? {
             let frame = frame.map_err(|error| ExchangeError::Broken(chain(error.as_ref())))?;
@@ -101,7 +101,7 @@ impl Transport {
     }
 }
 
-/// Whether a request left is known only of the real client, and only when no connection was made.
+/// Only hyper's client reports whether a connection was made; errors of other services never prove that the request was not sent.
 fn failed(error: &BoxError) -> ExchangeError {
     let error: &(dyn std::error::Error + 'static) = error.as_ref();
     let text = chain(error);

@@ -1,8 +1,8 @@
-//! Which proxy, if any, the way to a service takes: by the rules that Go's `net/http` has and that operators know.
+//! Selects the proxy for a service by the rules of Go's `net/http`, which operators know.
 //!
-//! hyper-util can read an address of a proxy and make the tunnel, but its exceptions follow curl, which knows neither ports
-//! nor `*.name` and sends loopback through the proxy. Nothing here reads the environment by itself but
-//! [`ProxyVariables::of_process`], and no message shows the password in a proxy's address.
+//! hyper-util parses proxy URLs and makes the tunnels, but its `NO_PROXY` rules follow curl, which supports neither ports nor `*.name` and
+//! sends loopback traffic through the proxy. Only [`ProxyVariables::of_process`] reads the environment here. No message contains the
+//! password in a proxy URL.
 
 use std::{fmt, net::IpAddr};
 
@@ -10,28 +10,28 @@ use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 use ipnet::IpNet;
 
-/// An address of a proxy that is of no use.
+/// A proxy URL that is not usable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {why}; give a URL such as http://proxy.example:3128 (schemes: http, https, socks5)")]
 pub struct ProxyError {
-    /// The variable that holds the address.
+    /// The environment variable that contains the URL.
     pub origin: &'static str,
-    /// What is wrong with it.
+    /// What is wrong with the URL.
     pub why: String,
 }
 
-/// What the environment says about proxies. Empty is the same as not set.
+/// The proxy variables. Empty is the same as not set.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ProxyVariables {
-    /// `HTTPS_PROXY`: for services with TLS.
+    /// `HTTPS_PROXY`: the proxy for services with TLS.
     pub https: String,
-    /// `HTTP_PROXY`: for services without.
+    /// `HTTP_PROXY`: the proxy for services without TLS.
     pub http: String,
-    /// `NO_PROXY`: the exceptions.
+    /// `NO_PROXY`: the hosts that are reached without a proxy.
     pub no_proxy: String,
 }
 
-/// An address of a proxy may hold a password.
+/// Hides the URLs, which may contain a password.
 impl fmt::Debug for ProxyVariables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let set = |text: &str| if text.is_empty() { "not set" } else { "set" };
@@ -44,13 +44,13 @@ impl fmt::Debug for ProxyVariables {
 }
 
 impl ProxyVariables {
-    /// Those of this process. A name in capitals wins over the same in small letters.
+    /// The variables of this process. Upper-case names take precedence over lower-case ones.
     #[must_use]
     pub fn of_process() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// Those that `variable` knows.
+    /// The variables as returned by `variable`; names as in [`Self::of_process`].
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let read = |capitals: &str, small: &str| {
             let set = |name| variable(name).filter(|value| !value.is_empty());
@@ -63,7 +63,7 @@ impl ProxyVariables {
         }
     }
 
-    /// The proxies, if their addresses are of use.
+    /// Parses the proxy URLs.
     pub(super) fn rules(&self) -> Result<ProxyRules, ProxyError> {
         Ok(ProxyRules {
             https: parse("HTTPS_PROXY", &self.https)?,
@@ -73,26 +73,26 @@ impl ProxyVariables {
     }
 }
 
-/// How a proxy is spoken to.
+/// The protocol of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Http,
     Socks5,
 }
 
-/// A proxy.
+/// A parsed proxy URL.
 #[derive(Clone)]
 pub(super) struct Proxy {
     pub(super) kind: Kind,
-    /// Without user and password.
+    /// The address, without user and password.
     pub(super) address: Uri,
-    /// For an HTTP proxy.
+    /// The credentials for an HTTP proxy; `None` if the URL has none.
     pub(super) authorization: Option<HeaderValue>,
-    /// For a SOCKS proxy.
+    /// User and password for a SOCKS proxy; `None` if the URL has none.
     pub(super) login: Option<(String, String)>,
 }
 
-/// Decides for each request.
+/// The proxy rules of the process.
 #[derive(Clone)]
 pub(super) struct ProxyRules {
     https: Option<Proxy>,
@@ -101,14 +101,14 @@ pub(super) struct ProxyRules {
 }
 
 impl ProxyRules {
-    /// The proxy for requests to `server`.
+    /// The proxy for requests to `server`; `None` for a direct connection.
     pub(super) fn choose(&self, server: &Uri) -> Option<&Proxy> {
         let proxy = if server.scheme_str() == Some("https") { &self.https } else { &self.http };
         proxy.as_ref().filter(|_| !goes_direct(server, &self.no_proxy))
     }
 }
 
-/// A bare `host:port` is an HTTP proxy.
+/// Parses a proxy URL; `None` if it is empty. A URL without a scheme is an HTTP proxy.
 fn parse(origin: &'static str, value: &str) -> Result<Option<Proxy>, ProxyError> {
     if value.is_empty() {
         return Ok(None);
@@ -133,7 +133,7 @@ fn parse(origin: &'static str, value: &str) -> Result<Option<Proxy>, ProxyError>
     }))
 }
 
-/// Whether `server` is reached without a proxy. This machine itself always is.
+/// Whether `server` is reached without a proxy. Loopback addresses and `localhost` always are.
 fn goes_direct(server: &Uri, no_proxy: &str) -> bool {
     let host = unbracketed(server.host().unwrap_or_default()).to_lowercase();
     let default = if server.scheme_str() == Some("https") { 443 } else { 80 };
@@ -144,8 +144,8 @@ fn goes_direct(server: &Uri, no_proxy: &str) -> bool {
         || no_proxy.split(',').any(|entry| excepts(entry.trim(), &host, port, address))
 }
 
-/// Whether one entry of `NO_PROXY` is about this host: `*`, a network, an address, `name` (with all below it), `.name`
-/// or `*.name` (only what is below it); all but the first two may end in a port.
+/// Whether an entry of `NO_PROXY` matches the host: `*`, a CIDR, an address, `name` (with its subdomains), or `.name` and `*.name` (only
+/// subdomains). All except `*` and a CIDR may have a port.
 fn excepts(entry: &str, host: &str, port: u16, address: Option<IpAddr>) -> bool {
     if entry == "*" {
         return true;
@@ -168,7 +168,7 @@ fn excepts(entry: &str, host: &str, port: u16, address: Option<IpAddr>) -> bool 
     }
 }
 
-/// `host:port` in its parts; an IPv6 address has a port only behind its brackets.
+/// Splits `host:port`. An IPv6 address can have a port only if it is in brackets.
 fn split_port(entry: &str) -> (&str, Option<&str>) {
     match entry.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),

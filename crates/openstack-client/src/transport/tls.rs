@@ -1,4 +1,4 @@
-//! Whom we believe and who we are: the TLS side of the transport. Keys are zeroised and never shown.
+//! The TLS configuration: CA certificates and the client certificate. Keys are zeroised and never shown.
 
 use std::{fmt, sync::Arc};
 
@@ -13,13 +13,13 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::TransportOptions;
 
-/// Whose certificates are believed.
+/// The CA certificates that server certificates are verified with.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub enum Roots {
-    /// Those of the system.
+    /// The CA certificates of the system.
     #[default]
     System,
-    /// Only these, in PEM. They replace those of the system.
+    /// Only these, in PEM. They replace the CA certificates of the system.
     Pem(Vec<u8>),
 }
 
@@ -32,10 +32,10 @@ impl fmt::Debug for Roots {
     }
 }
 
-/// Our own certificate, for clouds that want one.
+/// A client certificate, for clouds that require one.
 #[derive(Clone)]
 pub struct ClientIdentity {
-    /// The certificate and those that lead to its root, in PEM.
+    /// The certificate with its chain, in PEM.
     pub certificates: Vec<u8>,
     /// The private key, in PEM.
     pub key: SecretString,
@@ -55,17 +55,17 @@ impl fmt::Debug for ClientIdentity {
     }
 }
 
-/// Certificates or keys that are of no use. Nothing of them is quoted.
+/// Certificates or keys that are not usable. They are not quoted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {why}")]
 pub struct TlsError {
-    /// What is of no use.
+    /// The part of the configuration that is not usable.
     pub what: &'static str,
     /// Why.
     pub why: String,
 }
 
-/// What TLS connections to services are made with. The caller sets the protocols.
+/// The TLS configuration for connections to services. The caller sets the ALPN protocols.
 pub(super) fn config(options: &TransportOptions) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -79,7 +79,7 @@ pub(super) fn config(options: &TransportOptions) -> Result<ClientConfig, TlsErro
         builder.dangerous().with_custom_certificate_verifier(Arc::new(BelieveAnybody(provider)))
     } else {
         match &options.roots {
-            // A machine without any can still reach a cloud without TLS.
+            // A machine without CA certificates can still reach a cloud without TLS.
             Roots::System => builder.clone().with_native_roots().unwrap_or_else(|error| {
                 tracing::warn!(%error, "this system has no CA certificates: no cloud with TLS will be believed");
                 builder.with_root_certificates(RootCertStore::empty())
@@ -100,7 +100,7 @@ pub(super) fn config(options: &TransportOptions) -> Result<ClientConfig, TlsErro
 fn roots(pem: &[u8]) -> Result<RootCertStore, TlsError> {
     let what = "the CA certificates";
     let mut store = RootCertStore::empty();
-    // Bundles of whole organisations hold certificates that nobody can use any more; the others are good all the same.
+    // CA bundles of organisations often contain some unusable certificates; the others are used.
     match store.add_parsable_certificates(certificates(what, pem)?) {
         (0, _) => Err(TlsError { what, why: "none of them is a certificate that can be used".to_owned() }),
         (_, 0) => Ok(store),
@@ -120,7 +120,7 @@ fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'st
     Ok(found)
 }
 
-/// Believes every certificate; still proves that the server has the key of the one it shows.
+/// Accepts every server certificate. The handshake signature is still verified: the server must have the key of its certificate.
 #[derive(Debug)]
 struct BelieveAnybody(Arc<CryptoProvider>);
 
