@@ -1,10 +1,12 @@
-//! Load balancers: what a Service wants of Octavia and Neutron, and what things are called there.
+//! Load balancers: what a Service wants of Octavia and Neutron, and the names of its objects there.
 //!
-//! [`annotations`] is the table of what a Service may say, [`admission`] the policy that is made of it, [`features`] what the
-//! cloud can do, [`intent`] makes a typed wish of Service, configuration and features, [`names`] and [`ownership`] know what things are called and whose they are. [`found`] is
-//! what is there, [`wanted`] what shall be there, [`step`] what can be done about it, [`plan`] decides, [`notes`] is what is written
-//! on the Service, [`shortfalls`] what it asks for and does not get, [`picture`] what is shown to people, and [`Observed`] ties them together. All of these are pure. [`Balancers`] is the shell around them: it looks
-//! at the cloud and performs steps.
+//! The pure modules: [`annotations`] is the table of annotations and [`admission`] the admission policy generated from it. [`features`]
+//! describes what the cloud supports. [`intent`] combines Service, configuration and features into typed values. [`names`] and
+//! [`ownership`] identify objects and their owners. [`found`] is the observed state, [`wanted`] the wanted state, [`step`] a single change,
+//! and [`plan`] computes the steps. [`notes`] are the annotations that are stored on the Service, [`shortfalls`] the settings that an
+//! existing load balancer does not have, and [`picture`] the topology shown to people. [`Observed`] combines them.
+//!
+//! [`Balancers`] is the asynchronous shell around them: it observes the cloud and executes steps.
 
 pub mod admission;
 pub mod annotations;

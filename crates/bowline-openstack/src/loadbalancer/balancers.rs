@@ -1,4 +1,4 @@
-//! The load balancers of one project: looks and performs. Holds what they share; decides nothing.
+//! The load balancers of one project: observes and executes. Holds the state shared between calls; [`super::plan`] makes the decisions.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,23 +30,23 @@ use super::trouble::Trouble;
 use crate::config::{CloudConf, Tenancy};
 use crate::inventory::Inventory;
 
-/// How often what is pending is asked for, once for all who wait.
+/// How often pending operations are polled, once for all waiting Services.
 const POLL_PERIOD: Duration = Duration::from_secs(2);
 
-/// How many load balancers of one namespace are created at once. With OVN, Octavia creates one after the other and answers when it is
-/// done: further requests only wait, until they time out.
+/// How many load balancers of one namespace are created concurrently. With OVN, Octavia creates them one after the other and answers when
+/// each is done: further requests only wait until they time out.
 const MAKE_AT_ONCE: usize = 8;
 
-/// How many more are created at once for other namespaces.
+/// How many more are created concurrently for other namespaces.
 const MAKE_FOR_OTHERS: usize = 2;
 
 /// The load balancers of one project in one region.
 pub struct Balancers {
     pub(super) client: Client,
     pub(super) conf: Arc<CloudConf>,
-    /// The rules of `conf`, for the plans of all Services.
+    /// The `[Tenancy]` rules of `conf`, shared by the plans of all Services.
     pub(super) tenancy: Arc<Tenancy>,
-    /// The UID of the cluster, if it is known.
+    /// The UID of the cluster; `None` while it is unknown.
     pub(super) cluster: Option<Text>,
     pub(super) events: Arc<dyn EventSink>,
     pub(super) memory: Memory,
@@ -70,8 +70,8 @@ impl fmt::Debug for Balancers {
     }
 }
 
-/// What stays known of a project's load balancers when the configuration changes: what was asked for without an answer, what is under
-/// way, and whose turn it is. Whoever forgets that makes things twice.
+/// The state of a project's load balancers that survives a change of the configuration: requests without a response, operations in
+/// progress, and locks. Dropping this state would create duplicates.
 #[derive(Debug, Clone)]
 pub struct Lore {
     memory: Memory,
@@ -80,7 +80,7 @@ pub struct Lore {
 }
 
 impl Balancers {
-    /// The load balancers of the client's project. Nothing is read before it is asked for. `cluster` is the UID of the cluster.
+    /// The load balancers of the client's project. Reads nothing until the first call. `cluster` is the UID of the cluster.
     #[must_use]
     pub fn new(
         client: Client,
@@ -89,7 +89,8 @@ impl Balancers {
         cluster: Option<Text>,
         events: Arc<dyn EventSink>,
     ) -> Self {
-        // A look that fails costs all who share it another one, and a change that was only refused for a moment one of its own.
+        // With retries in the client: a failed observation would cost every Service of the batch another one, and a change that failed only
+        // temporarily another reconcile.
         let client = client.patient();
         Self {
             resolver: Resolver::new(client.clone(), inventory),
@@ -113,21 +114,21 @@ impl Balancers {
         }
     }
 
-    /// Where they are compared with their Services so often, although nothing changed.
+    /// Sets the period after which load balancers are compared with their Services although nothing has changed.
     #[must_use]
     pub fn compared_every(mut self, period: Option<Duration>) -> Self {
         self.memory = Memory::new(self.conf.load_balancer.provider_requires_serial_api_calls, period);
         self
     }
 
-    /// What is to be handed on to the next ones of this project.
+    /// The state for the successor of this value after a change of the configuration.
     #[must_use]
     pub fn lore(&self) -> Lore {
         let (made_groups, port_turns) = (Arc::clone(&self.made_groups), Arc::clone(&self.port_turns));
         Lore { memory: self.memory.clone(), made_groups, port_turns }
     }
 
-    /// Goes on with what was known under the configuration before.
+    /// Continues with the state from before a change of the configuration.
     #[must_use]
     pub fn knowing(self, lore: &Lore) -> Self {
         Self {
@@ -138,15 +139,18 @@ impl Balancers {
         }
     }
 
-    /// What the cloud can do. Where that cannot be learned nothing is concluded: an Octavia without tags would make every shared
-    /// load balancer look like one's own.
+    /// The features of the cloud.
+    ///
+    /// An error if they cannot be determined: if Octavia seemed to have no tags, a shared load balancer would look like one that the
+    /// Service owns.
     pub(super) async fn features(&self) -> Result<Features, Trouble> {
         let read = || async {
             let first = self.read_version().await?;
             if first.is_whole {
                 return Ok(first.newest);
             }
-            // Cut short, or of a cloud that calls none current: believed if it says the same once more.
+            // The list is truncated, or this cloud marks no version as current: accepted only if a second answer is complete or names the
+            // same version.
             let again = self.read_version().await?;
             if again.is_whole || again.newest == first.newest {
                 return Ok(again.newest);
@@ -169,12 +173,12 @@ impl Balancers {
         Ok(NamedVersions { newest: ApiVersion(major, minor), is_whole })
     }
 
-    /// What load balancers of a provider can do, once the version is known.
+    /// The features of load balancers of a provider; `None` while the API version is unknown.
     pub(super) fn features_of(&self, provider: &str) -> Option<Features> {
         self.version.get().map(|version| Features::of(provider, *version))
     }
 
-    /// The project, by which all lists are limited: an administrator would see those of the whole cloud.
+    /// The project, which limits all lists: with the credentials of an administrator they would contain the whole cloud.
     pub(super) async fn project(&self) -> Result<ProjectId, Trouble> {
         let identity = self.client.identity().await?;
         identity.project_id.ok_or_else(|| {
@@ -185,11 +189,11 @@ impl Balancers {
     }
 }
 
-/// The versions of its API that Octavia named.
+/// The API versions that Octavia listed.
 struct NamedVersions {
     newest: ApiVersion,
-    /// Whether the current one is among them. A list that was cut short has the oldest, and who believes it thinks that there are no
-    /// tags, by which shared load balancers are told from one's own.
+    /// Whether the version with status CURRENT is among them. A truncated list has the oldest versions, which have no tags, and tags are
+    /// what distinguishes shared load balancers from owned ones.
     is_whole: bool,
 }
 
@@ -218,7 +222,7 @@ impl LoadBalancers for Balancers {
     }
 }
 
-/// What the configuration says of Services before anything is observed.
+/// The settings for Services that need no observation.
 struct Policy(Arc<CloudConf>);
 
 impl LoadBalancerPolicy for Policy {

@@ -1,4 +1,4 @@
-//! What was found in the cloud for one Service: whole, or it is no finding. Values only; who reads them is [`super::observe`].
+//! The observed state of one Service in the cloud, always complete. Values only; [`super::observe`] reads them from the cloud.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -10,80 +10,80 @@ use openstack_client::{FloatingIpId, ListenerId, LoadBalancerId, PoolId};
 use super::group::FoundGroup;
 use super::members::FoundMembers;
 
-/// All that was found for one Service.
+/// Everything that was observed for one Service.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// Its load balancer, or the one that it shares.
     pub balancer: Option<FoundBalancer>,
-    /// Load balancers that bear its name, if there is more than one: nobody can say which is meant.
+    /// The load balancers with the name of the Service, if there are several: it is ambiguous which one is meant. Empty otherwise.
     pub namesakes: Vec<LoadBalancerId>,
-    /// Load balancers that were made for this very Service besides that one, by their name and by the tags of cluster and Service: the
-    /// answer to a creation was lost, or who asked for it.
+    /// Duplicates: load balancers besides `balancer` that were created for this Service, as their name and the tags of cluster and Service
+    /// prove. They appear if the response to a creation was lost, or the process that requested it ended.
     pub twins: Vec<FoundBalancer>,
-    /// Whether the Service names a load balancer that is proven not to be there.
+    /// Whether the annotation names a load balancer that is proven absent.
     pub named_is_gone: bool,
-    /// Whether the Service was reached by a load balancer before: its status or its annotations tell an address. Only then is
-    /// a load balancer that is gone made anew. Users write annotations, so this proves nothing about whose a load balancer is.
+    /// Whether the Service had a load balancer before: its status or its annotations contain an address. Only then is a load balancer that
+    /// is gone created again. Users write annotations, so this does not prove who owns a load balancer.
     pub recover: bool,
-    /// The address by which the Service was reached last, from its status. Users of a namespace cannot write it.
+    /// The last address of the Service, from its status. Users of a namespace cannot write it.
     pub known_address: Option<IpAddr>,
-    /// Whether that address, if it is the VIP of the load balancer, is an address of no other subnet. Only then does it tell load balancers
-    /// apart. Looked for only where it has to prove whose the load balancer is; see [`Found::shows`].
+    /// Whether `known_address`, if it is the VIP of the load balancer, can be in no other subnet. Only then does it identify the load
+    /// balancer. Computed only where it is needed as proof of ownership; see [`Found::shows`].
     pub is_vip_unique: bool,
-    /// Whether a load balancer with the Service's own name exists besides the one that its annotation names. Looked for only if that
-    /// one has the Service's name under another cluster name.
+    /// Whether a load balancer with the Service's own name exists besides the one that its annotation names. Computed only if that one has
+    /// the Service's name under another cluster name.
     pub has_own: bool,
-    /// Whether the Service for which the load balancer was made may still want it, if that is another one of this cluster. It does not
-    /// if it is being deleted or is of another type.
+    /// Whether the Service of this cluster for which the load balancer was created, if it is another one, may still want it. It does not if
+    /// it is being deleted or has another type.
     pub owner_may_want_it: bool,
-    /// The tags on the load balancer of Services of this cluster that do not want it any more: they are about to leave it, and inherit
-    /// nothing.
+    /// The tags on the load balancer that belong to Services of this cluster that no longer want it. They are about to leave, so they
+    /// cannot become its successor.
     pub leaving: BTreeSet<String>,
-    /// Whether the status of the Service shows how it is reached: only then can clients know its load balancer.
+    /// Whether the status of the Service shows an address. Without one, no client can know the load balancer.
     pub is_published: bool,
     /// Its floating IPs.
     pub floating: FoundFloating,
-    /// Why the address or the port that the Service chooses for a new load balancer cannot be had: something else has it, or another Service
-    /// that shows it.
+    /// Why the address or the port that the Service requests for a new load balancer is not available: another object uses it, or another
+    /// Service shows it in its status. `None` if it is available.
     pub place_taken: Option<String>,
     /// Its security group.
     pub group: Option<FoundGroup>,
-    /// Whether the security group of a Service that goes was not read, because Octavia is at work on its load balancer.
+    /// Whether the security group of a Service that is being removed was not read, because Octavia works on its load balancer.
     pub group_unread: bool,
 }
 
-/// A load balancer and what hangs on it.
+/// A load balancer with its listeners and pools.
 #[derive(Debug, Clone)]
 pub struct FoundBalancer {
     /// The load balancer itself.
     pub balancer: LoadBalancer,
     /// How it was found.
     pub by: FoundBy,
-    /// What hangs on it.
+    /// Its listeners and pools, as far as they were read.
     pub children: Children,
-    /// Counts what this process has done to it: a step that was planned for an older count is not performed.
+    /// The number of changes that this process has made to it. A step that was planned for a lower number is not performed.
     pub version: u64,
 }
 
 /// How a load balancer was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundBy {
-    /// The Service names it.
+    /// By the id in the annotation of the Service.
     Id,
-    /// By the name that it has for this Service.
+    /// By the name that Bowline and OCCM give for this Service.
     Name,
-    /// By the name that Kubernetes' own provider gave.
+    /// By the name that the in-tree provider of Kubernetes gave.
     LegacyName,
 }
 
-/// What hangs on a load balancer.
+/// The listeners and pools of a load balancer.
 #[derive(Debug, Clone)]
 pub enum Children {
-    /// It was read, or we know it because nobody has changed it since.
+    /// They were read, or are cached and unchanged since.
     Known(Tree),
-    /// It was not read: the load balancer has not changed since it was seen to be exactly as the Service still wants it.
+    /// Not read: the load balancer has not changed since it was observed to be exactly as the Service still wants it.
     AsWanted,
-    /// It was not read because nothing can be changed while Octavia is at work.
+    /// Not read: Octavia works on the load balancer, so nothing can be changed.
     Busy,
 }
 
@@ -92,7 +92,7 @@ pub enum Children {
 pub struct Tree {
     /// The listeners.
     pub listeners: Vec<Listener>,
-    /// The pools, with all that is in them.
+    /// The pools with their members and health monitors.
     pub pools: Vec<FoundPool>,
 }
 
@@ -107,22 +107,23 @@ pub struct FoundPool {
     pub monitor: Option<HealthMonitor>,
 }
 
-/// The floating IPs that have to do with a Service.
+/// The floating IPs related to a Service.
 #[derive(Debug, Clone, Default)]
 pub struct FoundFloating {
-    /// Those that lead to its load balancer.
+    /// Those attached to its load balancer.
     pub attached: Vec<FloatingIp>,
-    /// The one with the address that the Service asks for, wherever it leads.
+    /// The one with the requested address, attached or not.
     pub asked: Option<FloatingIp>,
-    /// Why that one belongs to another Service that may still exist; the words follow its address and id. None if it does not.
+    /// Why `asked` belongs to another Service that may still exist; in a message, the text follows its address and id. `None` if it does
+    /// not.
     pub asked_owner: Option<String>,
-    /// Those on the port of its load balancer, or on the port that a new one shall have, that belong to other Services which may
-    /// still exist. They are never detached.
+    /// Those on the port of its load balancer, or on the port of a new one, that belong to other Services which may still exist. They are
+    /// never detached.
     pub of_others: Vec<OfOther>,
-    /// Those among `asked` and `left` that are proven to be this Service's: its status shows the address, or this process led it there.
+    /// Those among `asked` and `left` that are proven to be this Service's: its status shows the address, or this process attached it.
     pub proven: BTreeSet<FloatingIpId>,
-    /// Those that lead nowhere, left by a load balancer of this Service that is gone, or by the owner of the one that it shares. Their description alone does not make them
-    /// its own: they may be kept by a namesake from before, or be those of another cluster.
+    /// Detached ones, left by a former load balancer of this Service or by the owner of the one that it shares. Their description alone
+    /// does not prove ownership: an earlier Service of the same name may have kept them, or they may belong to another cluster.
     pub left: Vec<FloatingIp>,
 }
 
@@ -131,7 +132,7 @@ pub struct FoundFloating {
 pub struct OfOther {
     /// The floating IP.
     pub floating: FloatingIp,
-    /// Why it belongs to the other Service; the words follow its address and id.
+    /// Why it belongs to the other Service; in a message, the text follows its address and id.
     pub why: String,
 }
 
@@ -144,8 +145,9 @@ impl FoundFloating {
 }
 
 impl Found {
-    /// Whether the status of the Service shows the address of this load balancer: a floating IP that leads to it, or its VIP. Users of a
-    /// namespace cannot write the status, but they may have chosen the address of an earlier load balancer in another network.
+    /// Whether the status of the Service shows the address of this load balancer: an attached floating IP, or its VIP if that is unique.
+    /// Users of a namespace cannot write the status, but they may have requested the address of an earlier load balancer in another
+    /// network.
     #[must_use]
     pub fn shows(&self, balancer: &LoadBalancer) -> bool {
         let Some(known) = self.known_address else { return false };
@@ -154,7 +156,7 @@ impl Found {
             || (self.is_vip_unique && balancer.vip_address == Some(known))
     }
 
-    /// Whether nothing at all is there.
+    /// Whether no cloud object of the Service was found.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.balancer.is_none()
@@ -166,8 +168,8 @@ impl Found {
 }
 
 impl Tree {
-    /// Whether it has every listener and every pool that a load balancer names. A remembered tree without one of them is wrong: Octavia
-    /// accepted its deletion, and did not complete it.
+    /// Whether it contains every listener and pool that the load balancer lists. A cached tree without one of them is wrong: Octavia
+    /// accepted its deletion and did not complete it.
     #[must_use]
     pub fn has_all_of(&self, balancer: &LoadBalancer) -> bool {
         let has_listener = |id: &ListenerId| self.listeners.iter().any(|listener| listener.id == *id);
@@ -175,7 +177,7 @@ impl Tree {
         balancer.listeners.iter().all(has_listener) && balancer.pools.iter().all(has_pool)
     }
 
-    /// The pools of a listener: its default pool, and every other that says it belongs to it.
+    /// The pools of a listener: its default pool, and every other pool that lists the listener.
     pub fn pools_of<'a>(&'a self, listener: &'a Listener) -> impl Iterator<Item = &'a FoundPool> {
         self.pools.iter().filter(|found| {
             listener.default_pool_id.as_ref() == Some(&found.pool.id)

@@ -1,7 +1,7 @@
-//! What a Service wants: Service, configuration and class, made into one typed wish.
+//! The intent of a Service: Service, configuration and class, parsed into typed values.
 //!
-//! Every text is read here, once, and all that is wrong is told at once. What has to be looked up in the cloud stays a reference;
-//! the cloud's abilities are handed in. Pure: no call, no clock.
+//! Every text is parsed here once, and all errors are reported together. References that need a lookup in the cloud stay unresolved; the
+//! features of the cloud are an input. Pure: makes no call and reads no clock.
 
 mod creation;
 mod floating;
@@ -47,121 +47,122 @@ use super::names::Names;
 use super::ownership::Ownership;
 use crate::config::{LoadBalancer, LoadBalancerClass};
 
-/// The most ports of a Service. Each is a listener, a pool and a member for each Node; a load balancer with a tenth of them is large.
+/// The most ports of a Service. Each needs a listener, a pool and a member for each Node; a load balancer with a tenth of this is already
+/// large.
 const MOST_PORTS: usize = 1_000;
-/// The most ports times source ranges of a Service. Each pair is an entry of a listener or a rule of a security group; what Octavia and
-/// Neutron return of them is in memory for every Service of a batch at once, about 60 bytes for each. The networks of a country on two
-/// ports are fewer.
+/// The most ports times source ranges of a Service. Each pair is an entry of a listener or a rule of a security group. What Octavia and
+/// Neutron return of them is in memory for every Service of a batch at once, about 60 bytes each. All networks of a country on two ports
+/// stay below this limit.
 const MOST_RULES: usize = 20_000;
 
-/// What counts for all Services.
+/// The inputs that are the same for all Services.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     /// `--cluster-name`.
     pub cluster: &'a str,
-    /// `[LoadBalancer]`.
+    /// The `[LoadBalancer]` section of cloud.conf.
     pub config: &'a LoadBalancer,
-    /// `[LoadBalancerClass]`, by name.
+    /// The `[LoadBalancerClass]` sections of cloud.conf, by name.
     pub classes: &'a BTreeMap<String, LoadBalancerClass>,
-    /// What the cloud can do.
+    /// The features of the cloud.
     pub features: Features,
 }
 
-/// What a Service wants of the cloud.
+/// What a Service requests from the cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
-    /// What its things are called.
+    /// The names of its cloud objects.
     pub names: Names,
-    /// The load balancer to use, if one is named: its own from before, or one to share.
+    /// The load balancer that the annotation names: its own, or one to share.
     pub load_balancer: Option<LoadBalancerId>,
-    /// Whether it has no floating IP.
+    /// Whether it is internal, that is, has no floating IP.
     pub internal: bool,
-    /// The IP family that it prefers, if it says so.
+    /// The preferred IP family, if `spec.ipFamilies` is set.
     pub family: Option<IpFamily>,
-    /// Whether it has addresses of two families, where the cloud can.
+    /// Whether it is dual-stack, if the cloud supports that.
     pub dual_stack: bool,
-    /// Where a new load balancer stands.
+    /// Where a new load balancer is placed.
     pub vip: VipPlace,
-    /// The address of a new load balancer.
+    /// The VIP of a new load balancer; `None` lets Octavia choose.
     pub vip_address: Option<IpAddr>,
-    /// The subnet by which the Nodes are reached.
+    /// The subnet through which the Nodes are reached.
     pub member_subnet: MemberSubnet,
-    /// The floating IP; none if it is internal.
+    /// The floating IP; `None` if it is internal.
     pub floating: Option<Floating>,
-    /// Whether the floating IP stays when it is no longer needed.
+    /// Whether the floating IP is kept when it is no longer needed.
     pub keep_floating_ip: bool,
     /// The flavor of a new load balancer.
     pub flavor: Option<LoadBalancerFlavorId>,
-    /// The zone of a new load balancer.
+    /// The availability zone of a new load balancer.
     pub zone: Option<String>,
-    /// The most connections of each listener; -1 is without limit.
+    /// The connection limit of each listener; -1 means no limit.
     pub connection_limit: i64,
-    /// The timeouts of each listener, if the cloud has them.
+    /// The timeouts of each listener; `None` if the cloud does not support them.
     pub timeouts: Option<Timeouts>,
-    /// From where it may be reached.
+    /// The source ranges that may connect.
     pub source_ranges: SourceRanges,
-    /// Whether listeners are told from where they may be reached.
+    /// Whether listeners enforce the source ranges (`allowed_cidrs`).
     pub allowed_cidrs: bool,
-    /// How members are chosen.
+    /// The load balancing algorithm.
     pub algorithm: Algorithm,
-    /// How clients are sent to the same member again.
+    /// The session persistence.
     pub session_persistence: Option<SessionPersistence>,
-    /// How often members are asked, if they are.
+    /// The values of the health monitors; `None` if there are none.
     pub monitor: Option<MonitorValues>,
-    /// Its ports, in order.
+    /// Its ports, in the order of `spec.ports`.
     pub ports: Vec<PortIntent>,
-    /// The port on which Nodes tell whether they have a pod of the Service, whether or not the load balancer asks.
+    /// The health check node port (`spec.healthCheckNodePort`), whether or not the load balancer uses it.
     pub health_check_node_port: Option<u16>,
     /// Which Nodes are members.
     pub nodes: NodeSelector,
-    /// Whether members of Nodes that leave are kept without new connections for a while.
+    /// Whether members of leaving Nodes are drained.
     pub drains: bool,
-    /// How its address is shown.
+    /// How the status of the Service shows its address.
     pub publication: Publication,
-    /// What its annotations say that counts only when a load balancer is created.
+    /// The annotations that take effect only when a load balancer is created.
     pub creation: Vec<CreationOption>,
-    /// What its owner should know although it works.
+    /// Events for the Service about things that do not prevent the load balancer.
     pub notices: Vec<Notice>,
-    /// Values that a rule of `[Tenancy]` forbids and that the Service says all the same, each in a message.
+    /// Values of the Service that a rule of `[Tenancy]` forbids, each as a message.
     pub forbidden: Vec<String>,
-    /// Those of them that are not in force, and count as not said.
+    /// The forbidden values that are not in force and are treated as not set.
     pub withheld: Vec<String>,
-    /// Values that cannot be read, each in a message with what counts in its place. Only of a Service that has a load balancer.
+    /// Values that cannot be parsed, each as a message with the value used instead. Only for a Service that has a load balancer.
     pub unreadable: Vec<String>,
-    /// Whether a load balancer that Octavia gave up is made anew.
+    /// Whether a load balancer in ERROR is deleted and created again.
     pub recreate_on_error: bool,
-    /// Tags to add to what is the Service's; none where the cloud has no tags.
+    /// Additional tags for the objects of the Service; empty if the cloud does not support tags.
     pub tags: ExtraTags,
 }
 
 /// The timeouts of a listener, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// How long a client may be silent.
+    /// How long a client may be inactive.
     pub client_data: i64,
-    /// How long a member may take to connect.
+    /// How long the connection to a member may take.
     pub member_connect: i64,
-    /// How long a member may be silent.
+    /// How long a member may be inactive.
     pub member_data: i64,
-    /// How long packets are awaited for a look into them.
+    /// How long to wait for additional TCP packets for content inspection.
     pub tcp_inspect: i64,
 }
 
 impl Intent {
-    /// What a Service wants.
+    /// Parses the intent of a Service.
     ///
     /// # Errors
     ///
-    /// If it cannot be had: all problems, each with where it stands, what was found and what is accepted.
+    /// If the Service is invalid: all problems, each with its place, the value found and the accepted values.
     pub fn of(service: &ServiceView, around: &Surroundings<'_>) -> Result<Self, Refusal> {
         Self::read(service, around).map_err(|rejected| rejected.refusal)
     }
 
-    /// The same; who reads a Service that has a load balancer learns which values cannot be read.
+    /// Like [`Self::of`], but the error tells which values cannot be parsed. The caller needs that for a Service that has a load balancer.
     ///
     /// # Errors
     ///
-    /// If it cannot be had.
+    /// If the Service is invalid.
     pub fn read(service: &ServiceView, around: &Surroundings<'_>) -> Result<Self, Rejected> {
         let mut reader = Reader::new(service);
         let read = &mut reader;
@@ -258,25 +259,25 @@ impl Intent {
     }
 }
 
-/// What is needed to remove what belongs to a Service. Nothing it says can be so wrong that it could not be removed.
+/// What is needed to remove the cloud objects of a Service. Invalid annotations never prevent a removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
-    /// What its things are called.
+    /// The names of its cloud objects.
     pub names: Names,
-    /// The load balancer that it names, if it names one.
+    /// The load balancer that the annotation names, if it is a valid id.
     pub load_balancer: Option<LoadBalancerId>,
-    /// Whether the floating IP stays. It stays also if what is said about it cannot be read: an address that is given back is gone.
+    /// Whether the floating IP is kept. It is also kept if the annotation cannot be parsed, because a released address cannot be recovered.
     pub keep_floating_ip: bool,
-    /// The tags that say whose it is.
+    /// The tags that prove ownership.
     pub ownership: Ownership,
-    /// Whether a load balancer goes with all that hangs on it at once: `[LoadBalancer] cascade-delete`.
+    /// Whether a load balancer is deleted with a cascade: `[LoadBalancer] cascade-delete`.
     pub cascade: bool,
-    /// Whether load balancers and listeners can have tags.
+    /// Whether load balancers and listeners support tags.
     pub tagged: bool,
 }
 
 impl Removal {
-    /// What is to be removed for a Service of a cluster.
+    /// The removal of a Service of a cluster.
     #[must_use]
     pub fn of(
         service: &ServiceView,
@@ -316,7 +317,7 @@ fn speech(reader: &mut Reader<'_>, around: &Surroundings<'_>, monitored: bool) -
     Speech { proxy, x_forwarded_for, tls: tls::reference(reader, around), monitored }
 }
 
-/// OVN passes packets on and speaks nothing itself. Octavia would say so as well, but not what to do.
+/// OVN forwards packets and terminates no protocol. Octavia would reject such a request, too, but without saying what to do.
 fn refuse_what_ovn_does_not_speak(reader: &mut Reader<'_>, service: &ServiceView, speech: &Speech) {
     let asked = [
         (&annotations::PROXY_PROTOCOL, "the PROXY protocol", speech.proxy.is_some()),
@@ -345,7 +346,7 @@ fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
     }
 }
 
-/// An annotation that is empty says: none.
+/// The flavor. An empty annotation means none and overrides cloud.conf.
 fn flavor(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<LoadBalancerFlavorId> {
     let row = &annotations::FLAVOR_ID;
     let flavor = match reader.raw(row) {
@@ -355,13 +356,13 @@ fn flavor(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<LoadBala
     flavor.filter(|_flavor| around.features.flavors)
 }
 
-/// An annotation that is empty says: none.
+/// The availability zone. An empty annotation means none and overrides cloud.conf.
 fn zone(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<String> {
     let zone = reader.short(&annotations::AVAILABILITY_ZONE).unwrap_or(&around.config.availability_zone);
     Some(zone.to_owned()).filter(|zone| !zone.is_empty() && around.features.zones)
 }
 
-/// OVN refuses all algorithms but one, so that one is meant.
+/// The algorithm. OVN supports only `SOURCE_IP_PORT`, so the annotation and cloud.conf are ignored.
 fn algorithm(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Algorithm {
     let annotated = reader.word(&annotations::LB_METHOD);
     if around.features.ovn {
@@ -370,20 +371,20 @@ fn algorithm(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Algorithm {
     Algorithm::from(annotated.unwrap_or(&around.config.lb_method))
 }
 
-/// The labels of Nodes that decide whether they get the traffic of a Service.
+/// The keys of the Node labels that decide which Nodes are members of a Service.
 #[must_use]
 pub fn node_labels(service: &ServiceView, config: &LoadBalancer) -> BTreeSet<String> {
     node_selector(service, config).keys().map(ToOwned::to_owned).collect()
 }
 
-/// Which Nodes a Service chooses by their labels. What cannot be read counts as not said, and is told elsewhere.
+/// The node selector of a Service. One that cannot be parsed is ignored here; [`Intent::read`] reports it.
 #[must_use]
 pub fn node_selector(service: &ServiceView, config: &LoadBalancer) -> NodeSelector {
     let said = Reader::new(service).raw(&annotations::NODE_SELECTOR).and_then(NodeSelector::parse);
     said.or_else(|| NodeSelector::parse(&config.node_selector)).unwrap_or_default()
 }
 
-/// An annotation that is empty says: all.
+/// The node selector. An empty annotation selects all Nodes and overrides cloud.conf.
 fn nodes(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> NodeSelector {
     let row = &annotations::NODE_SELECTOR;
     if reader.raw(row).is_some() {
@@ -393,13 +394,14 @@ fn nodes(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> NodeSelector {
     reader.configured("LoadBalancer", row, configured, NodeSelector::parse).unwrap_or_default()
 }
 
-/// For how long members of Nodes that leave are kept. Members that are changed one by one are not.
+/// How long members of leaving Nodes are drained; `None` if they are not, as with serial calls.
 fn drain(reader: &mut Reader<'_>, config: &LoadBalancer) -> Option<Duration> {
     let asked = reader.duration(&annotations::DRAIN)?;
     (!asked.is_zero() && !config.provider_requires_serial_api_calls).then_some(asked)
 }
 
-/// For how long members of a Service are drained, where new load balancers can. What cannot be read is told elsewhere.
+/// How long members of a Service are drained; `None` if they are not, as with provider ovn. An invalid annotation is ignored here and
+/// reported elsewhere.
 #[must_use]
 pub fn drain_of(service: &ServiceView, config: &LoadBalancer) -> Option<Duration> {
     drain(&mut Reader::new(service), config).filter(|_period| config.lb_provider != "ovn")

@@ -1,6 +1,6 @@
-//! What things are called in the cloud: the same as OCCM calls them, byte for byte, so that either finds what the other made.
+//! The names of cloud objects: the same as those of OCCM, byte for byte, so that each finds what the other created.
 //!
-//! Names are how things are found, never the only proof of whose they are. Nothing here looks at the cloud.
+//! Names are used to find objects, and are never the only proof of ownership. Nothing here accesses the cloud.
 
 mod cluster;
 #[cfg(test)]
@@ -10,34 +10,34 @@ use bowline_cloud::ServiceView;
 
 pub use self::cluster::{cluster_of, in_cluster, service_in};
 
-/// How the name of every load balancer that we or OCCM made begins, and the tag of every Service on it.
+/// The prefix of the name of every load balancer that Bowline or OCCM created, and of the tag of every Service on it.
 pub const LOAD_BALANCER_PREFIX: &str = "kube_service_";
 
-/// How the description of a floating IP begins that was made for a Service. It decides whether the floating IP is deleted
-/// with its load balancer.
+/// The prefix of the description of a floating IP that was created for a Service. It decides whether the floating IP is deleted with its
+/// load balancer.
 pub const FLOATING_IP_PREFIX: &str = "Floating IP for Kubernetes external service ";
 
-/// How the description of a floating IP begins that a Service uses and that is not proven to have been made for it. Nothing is deleted
-/// because of it, neither here nor by OCCM.
+/// The prefix of the description of a floating IP that a Service uses and that is not proven to have been created for it. Neither Bowline
+/// nor OCCM deletes such a floating IP.
 pub const USED_FLOATING_IP_PREFIX: &str = "Floating IP used by Kubernetes external service ";
 
-/// How the name of every security group begins that we or OCCM made.
+/// The prefix of the name of every security group that Bowline or OCCM created.
 pub const SECURITY_GROUP_PREFIX: &str = "lb-sg-";
 
-/// What stands between the Service and the cluster in a description.
+/// The text between the Service and the cluster in a description.
 const OF_CLUSTER: &str = " from cluster ";
 
 /// The longest name, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 255;
-/// The longest description that Octavia and Neutron take, in characters.
+/// The longest description that Octavia and Neutron accept, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 255;
 
-/// The names of all that belongs to one Service.
+/// The names of all cloud objects of one Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
     cluster: String,
     service: String,
-    /// As bytes, for a cut may go through a character, and other names are made of what is left.
+    /// Bytes, because truncation may split a character, and other names are built from the truncated bytes.
     load_balancer: Vec<u8>,
     is_cut: bool,
     legacy: String,
@@ -45,19 +45,19 @@ pub struct Names {
     former_clusters: Vec<String>,
 }
 
-/// The Service for which a floating IP was made, or that uses it, by the description of the floating IP.
+/// The Service for which a floating IP was created, or that uses it, as its description says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FloatingIpOwner<'t> {
     /// The namespace of the Service.
     pub namespace: &'t str,
     /// The name of the Service.
     pub name: &'t str,
-    /// The cluster of the Service, if it is not this one.
+    /// The cluster of the Service; `None` if it is this one.
     pub other_cluster: Option<&'t str>,
 }
 
 impl Names {
-    /// The names for a Service of a cluster, by its `--cluster-name`.
+    /// The names for a Service of the cluster with this `--cluster-name`.
     #[must_use]
     pub fn of(cluster: &str, service: &ServiceView) -> Self {
         let (namespace, name, uid) = (&service.namespace, &service.name, &service.uid);
@@ -73,7 +73,7 @@ impl Names {
         }
     }
 
-    /// With the names that an administrator says the cluster had before: `[LoadBalancer] former-cluster-name`.
+    /// Adds the former names of the cluster, as configured by an administrator: `[LoadBalancer] former-cluster-name`.
     #[must_use]
     pub fn with_former_clusters(self, clusters: &[String]) -> Self {
         Self { former_clusters: clusters.to_vec(), ..self }
@@ -91,44 +91,43 @@ impl Names {
         &self.cluster
     }
 
-    /// The load balancer.
+    /// The name of the load balancer.
     #[must_use]
     pub fn load_balancer(&self) -> String {
         as_sent(&self.load_balancer)
     }
 
-    /// Whether the name of the load balancer was cut: then another Service may have the same.
+    /// Whether the name of the load balancer is truncated. Another Service may then have the same one.
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// The tag of this Service, on its load balancer and on its listeners: it is the name of the load balancer that it would
-    /// have for itself.
+    /// The tag of this Service on its load balancer and listeners: the name of the load balancer that the Service would own.
     #[must_use]
     pub fn tag(&self) -> String {
         self.load_balancer()
     }
 
-    /// The name that Kubernetes' own provider gave to load balancers: looked for, never given.
+    /// The name that the in-tree provider of Kubernetes gave to the load balancer. Bowline looks it up and never gives it.
     #[must_use]
     pub fn legacy_load_balancer(&self) -> &str {
         &self.legacy
     }
 
-    /// The listener of the port at this place of `spec.ports`, counted from 0.
+    /// The name of the listener for the port at this index of `spec.ports`.
     #[must_use]
     pub fn listener(&self, place: usize) -> String {
         self.child("listener", place)
     }
 
-    /// The pool of the port at this place.
+    /// The name of the pool for the port at this index.
     #[must_use]
     pub fn pool(&self, place: usize) -> String {
         self.child("pool", place)
     }
 
-    /// The health monitor of the port at this place.
+    /// The name of the health monitor for the port at this index.
     #[must_use]
     pub fn monitor(&self, place: usize) -> String {
         self.child("monitor", place)
@@ -140,13 +139,13 @@ impl Names {
         as_sent(&cut(name))
     }
 
-    /// The security group.
+    /// The name of the security group.
     #[must_use]
     pub fn security_group(&self) -> String {
         as_sent(&self.security_group)
     }
 
-    /// The description of the load balancer; an internal one has the same.
+    /// The description of the load balancer, internal or not.
     #[must_use]
     pub fn load_balancer_description(&self) -> String {
         description(&format!("Kubernetes external service {}{OF_CLUSTER}{}", self.service, self.cluster))
@@ -158,35 +157,35 @@ impl Names {
         self.floating_ip_description_in(&self.cluster)
     }
 
-    /// The description that the floating IP has under another name of the cluster.
+    /// The description of the floating IP with another name of the cluster.
     #[must_use]
     pub fn floating_ip_description_in(&self, cluster: &str) -> String {
         floating_ip_description(&self.service, cluster)
     }
 
-    /// Whether this is the description of a floating IP that was made for this Service, in this cluster or under one of the names
-    /// that an administrator says this cluster had before.
+    /// Whether a description is that of a floating IP that was created for this Service, under the present or a configured former name of
+    /// the cluster.
     #[must_use]
     pub fn describes_own_floating_ip(&self, text: &str) -> bool {
         let former = |cluster: &String| self.floating_ip_description_in(cluster) == text;
         text == self.floating_ip_description() || self.former_clusters.iter().any(former)
     }
 
-    /// The description that a floating IP gets when this Service uses it, but nothing proves that it was made for this Service.
+    /// The description for a floating IP that this Service uses, but that is not proven to have been created for it.
     #[must_use]
     pub fn used_floating_ip_description(&self) -> String {
         used_description(&self.service, &self.cluster)
     }
 
-    /// Whether this is the description of a floating IP that this Service uses although nothing proves that it was made for it.
+    /// Whether a description is that of a floating IP that this Service uses, but that is not proven to have been created for it.
     #[must_use]
     pub fn describes_used_floating_ip(&self, text: &str) -> bool {
         let in_cluster = |cluster: &String| used_description(&self.service, cluster) == text;
         in_cluster(&self.cluster) || self.former_clusters.iter().any(in_cluster)
     }
 
-    /// The other Service for which a floating IP with this description was made, or that uses it; none if that is this one, or if the
-    /// text is not ours, as for a floating IP that a person made.
+    /// The other Service for which a floating IP with this description was created, or that uses it. `None` if that is this Service, or if
+    /// the description has another format, such as that of a floating IP created by a user.
     #[must_use]
     pub fn other_owner<'t>(&self, text: &'t str) -> Option<FloatingIpOwner<'t>> {
         if self.describes_own_floating_ip(text) || self.describes_used_floating_ip(text) {
@@ -194,7 +193,7 @@ impl Names {
         }
         let rest =
             text.strip_prefix(FLOATING_IP_PREFIX).or_else(|| text.strip_prefix(USED_FLOATING_IP_PREFIX))?;
-        // Namespaces and names have no spaces, so what is left of the first separator is the Service.
+        // Namespaces and names contain no spaces, so the text before the first separator is the Service.
         let (service, cluster) = rest.split_once(OF_CLUSTER)?;
         let (namespace, name) = service.split_once('/')?;
         let ours = |ours: &String| {
@@ -204,13 +203,13 @@ impl Names {
         Some(FloatingIpOwner { namespace, name, other_cluster: (!in_this_cluster).then_some(cluster) })
     }
 
-    /// Whether an administrator says that this cluster had this name before.
+    /// Whether this is a configured former name of the cluster.
     #[must_use]
     pub fn is_former_cluster(&self, cluster: &str) -> bool {
         self.former_clusters.iter().any(|former| former == cluster)
     }
 
-    /// Whether the load balancer of this Service has this name under another cluster name.
+    /// Whether this is the name of this Service's load balancer under another cluster name.
     #[must_use]
     pub fn is_of_other_cluster(&self, name: &str) -> bool {
         let own = self.load_balancer();
@@ -223,8 +222,8 @@ impl Names {
         self.is_own_child("pool", name)
     }
 
-    /// Whether this is exactly the name of a listener of this Service, as OCCM gives it (`listener_0_kube_service_…`), or as its first
-    /// releases (`listener_kube_service_…_0`) and the provider that was part of Kubernetes (`listener_a…_0`) gave it.
+    /// Whether this is exactly the name of a listener of this Service, in the form of OCCM (`listener_0_kube_service_…`), of its first
+    /// releases (`listener_kube_service_…_0`), or of the in-tree provider of Kubernetes (`listener_a…_0`).
     #[must_use]
     pub fn is_own_listener(&self, name: &str) -> bool {
         let earlier = || name.strip_prefix("listener_").and_then(|rest| rest.rsplit_once('_'));
@@ -235,8 +234,8 @@ impl Names {
         self.is_own_child("listener", name) || earlier().is_some_and(is_earlier)
     }
 
-    /// Whether this is the description of this Service's load balancer. It names the Service before the cluster, so the Service in it is
-    /// never truncated: it tells apart load balancers whose truncated names are the same.
+    /// Whether a description is that of this Service's load balancer. It has the Service before the cluster, so the Service is never
+    /// truncated: it distinguishes load balancers whose truncated names are the same.
     #[must_use]
     pub fn describes_own_load_balancer(&self, text: &str) -> bool {
         text == self.load_balancer_description()
@@ -256,7 +255,7 @@ impl Names {
     }
 }
 
-/// The description of the floating IP of a Service, as `namespace/name`.
+/// The description of a floating IP for a Service, given as `namespace/name`.
 #[must_use]
 pub fn floating_ip_description(service: &str, cluster: &str) -> String {
     description(&format!("{FLOATING_IP_PREFIX}{service}{OF_CLUSTER}{cluster}"))
@@ -266,8 +265,7 @@ fn used_description(service: &str, cluster: &str) -> String {
     description(&format!("{USED_FLOATING_IP_PREFIX}{service}{OF_CLUSTER}{cluster}"))
 }
 
-/// Whether this is the description of a floating IP that was made for the Service whose name a load balancer bears, whatever
-/// the cluster was called then.
+/// Whether a description is that of a floating IP that was created for the Service in the name of a load balancer, under any cluster name.
 #[must_use]
 pub fn describes_floating_ip_of(load_balancer: &str, text: &str) -> bool {
     let service = text.strip_prefix(FLOATING_IP_PREFIX).and_then(|rest| rest.split(OF_CLUSTER).next());
@@ -275,7 +273,7 @@ pub fn describes_floating_ip_of(load_balancer: &str, text: &str) -> bool {
     load_balancer.starts_with(LOAD_BALANCER_PREFIX) && tail.is_some_and(|tail| load_balancer.ends_with(&tail))
 }
 
-/// The name of a member that is made alone, for providers that cannot take all at once; in a batch it is the Node's name.
+/// The name of a member that is created alone, for providers that require serial calls; in a batch the name is that of the Node.
 #[must_use]
 pub fn serial_member(node: &str, address: &str, node_port: u16) -> String {
     as_sent(&cut(format!("member_{node}_{address}_{node_port}").into_bytes()))
@@ -286,7 +284,7 @@ fn cut(mut name: Vec<u8>) -> Vec<u8> {
     name
 }
 
-/// The name as Go's JSON writes it: each byte that is no character any more, because the cut went through it, becomes U+FFFD.
+/// The name as Go's JSON encoder writes it: each byte of a character that truncation split becomes U+FFFD.
 fn as_sent(name: &[u8]) -> String {
     let mut text = String::new();
     for chunk in name.utf8_chunks() {
@@ -296,7 +294,8 @@ fn as_sent(name: &[u8]) -> String {
     text
 }
 
-/// OCCM does not cut descriptions, and its requests with longer ones are refused; so no other reader knows such a text.
+/// A truncated description. OCCM does not truncate descriptions, and its requests with longer ones are refused; so no other client relies
+/// on such a text.
 fn description(text: &str) -> String {
     text.chars().take(MAX_DESCRIPTION_CHARS).collect()
 }

@@ -1,4 +1,4 @@
-//! What was observed for a Service, with what it is compared with: a value that plans, and says what stands on the Service. Pure.
+//! The observed state of a Service together with its wanted state: a value that computes the plan and what is stored on the Service. Pure.
 
 use std::sync::Arc;
 
@@ -20,35 +20,35 @@ use super::shortfalls;
 use super::step::CloudStep;
 use super::wanted::Wanted;
 
-/// What was observed for one request.
+/// The result of an observation for one request.
 #[derive(Debug)]
 pub struct Observed {
     service: Arc<ServiceView>,
     urgency: Urgency,
-    /// What it came to.
+    /// The observed state and what it is compared with.
     pub observation: Observation,
 }
 
-/// What an observation came to.
+/// The kinds of results of an observation.
 #[derive(Debug)]
 pub enum Observation {
-    /// Its wish cannot be fulfilled as it is.
+    /// The Service is refused as it is.
     Refused(Refusal),
-    /// A load balancer shall be there.
+    /// The Service wants a load balancer.
     Ensure {
-        /// What is wanted.
+        /// The wanted state.
         wanted: Box<Wanted>,
-        /// What is there.
+        /// The observed state.
         found: Box<Found>,
     },
-    /// It shall go.
+    /// The Service no longer wants a load balancer.
     Remove {
-        /// What is to go.
+        /// What to remove.
         removal: Box<Removal>,
-        /// What is there.
+        /// The observed state.
         found: Box<Found>,
     },
-    /// It shall go, and Octavia has no load balancer of its name and Neutron no floating IP.
+    /// The Service no longer wants a load balancer; Octavia has none with its name, and Neutron no floating IP.
     Gone,
 }
 
@@ -108,7 +108,7 @@ impl ObservedLoadBalancer for Observed {
 
     fn broken(&self) -> Option<Broken> {
         let Observation::Ensure { wanted, found } = &self.observation else { return None };
-        // One that the Service only names, or may not use, is no load balancer of the Service.
+        // A load balancer that the Service only names, or may not use, is not its load balancer.
         let there = found.balancer.as_ref().filter(|there| broken::is_broken(&there.balancer))?;
         if !plan::has(wanted, found) {
             return None;

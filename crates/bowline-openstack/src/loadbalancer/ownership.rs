@@ -1,6 +1,7 @@
-//! Whose a load balancer is: tags of our own beside OCCM's, which say it by the UIDs of the cluster and of the Service.
+//! Ownership of load balancers: tags with the UIDs of the cluster and of the Service, in addition to the tags of OCCM.
 //!
-//! Names can be the same in two clusters of a project; UIDs cannot. What OCCM made has no such tags, and is ours by its name.
+//! Names can be the same in two clusters of a project; UIDs cannot. Load balancers that OCCM created have no such tags and are recognized
+//! by their names.
 
 use std::sync::Arc;
 
@@ -9,58 +10,58 @@ use bowline_cloud::Text;
 use super::names::LOAD_BALANCER_PREFIX;
 use crate::config::Tenancy;
 
-/// How all tags begin that say whose something is. Users may write none of them.
+/// The prefix of all tags that prove ownership. Users may request no tag with it.
 pub const RESERVED: &str = "bowline-";
-/// How the tag of the cluster begins.
+/// The prefix of the tag of a cluster.
 const CLUSTER: &str = "bowline-cluster:";
-/// How the tag of a Service begins.
+/// The prefix of the tag of a Service.
 const SERVICE: &str = "bowline-service:";
 
-/// Who wants something in the cloud.
+/// The cluster and the Service that own a cloud object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ownership {
-    /// The UID of the cluster, if it is known.
+    /// The UID of the cluster; `None` while it is unknown.
     pub cluster: Option<Text>,
     /// The UID of the Service.
     pub service: Text,
-    /// The rules that count for the Services of each namespace.
+    /// The `[Tenancy]` rules of all namespaces.
     pub tenancy: Arc<Tenancy>,
 }
 
 impl Ownership {
-    /// The tags that say so.
+    /// The tags that prove ownership.
     pub fn tags(&self) -> impl Iterator<Item = String> {
         let service = Some(&self.service).filter(|uid| !uid.is_empty()).map(|uid| format!("{SERVICE}{uid}"));
         self.cluster_tag().into_iter().chain(service)
     }
 
-    /// The tag of the cluster; `None` while its UID is not known.
+    /// The tag of the cluster; `None` while its UID is unknown.
     #[must_use]
     pub fn cluster_tag(&self) -> Option<String> {
         self.cluster.as_ref().map(|uid| format!("{CLUSTER}{uid}"))
     }
 
-    /// The tag of the Service, which goes when it leaves a load balancer that others stay on.
+    /// The tag of the Service, which is removed when the Service leaves a load balancer that other Services use.
     #[must_use]
     pub fn service_tag(&self) -> String {
         format!("{SERVICE}{}", self.service)
     }
 
-    /// Whether a load balancer bears the tag of this Service.
+    /// Whether the tags contain that of this Service.
     #[must_use]
     pub fn is_of_service(&self, tags: &[String]) -> bool {
         !self.service.is_empty() && tags.contains(&self.service_tag())
     }
 
-    /// Whether it bears those of other Services only. Of a load balancer that was found by a name that was not cut this says
-    /// nothing: they are who shares it, or a namesake from before.
+    /// Whether the tags contain Services, but not this one. On a load balancer found by a name that is not truncated this proves nothing:
+    /// these may be Services that share it, or an earlier Service of the same name.
     #[must_use]
     pub fn is_of_others(&self, tags: &[String]) -> bool {
         !self.is_of_service(tags) && tags.iter().any(|tag| is_of_a_service(tag))
     }
 
-    /// Whether tags prove that a load balancer of this name was made for this very Service, of this cluster, and that no other
-    /// Service uses it.
+    /// Whether the tags prove that a load balancer of this name was created for this Service of this cluster, and that no other Service
+    /// uses it.
     #[must_use]
     pub fn is_proven_by(&self, name: &str, tags: &[String]) -> bool {
         let known = self.cluster.is_some() && !self.service.is_empty();
@@ -71,15 +72,16 @@ impl Ownership {
         known && self.tags().all(|tag| tags.contains(&tag)) && !tags.iter().any(other)
     }
 
-    /// The UID of another cluster that has its tag on a load balancer, whether this cluster has its own there as well or not. `None` while
-    /// the UID of this cluster is not known.
+    /// The UID of another cluster that has its tag on a load balancer, whether or not this cluster has one there as well. `None` also while
+    /// the UID of this cluster is unknown.
     #[must_use]
     pub fn foreign_cluster<'t>(&self, tags: &'t [String]) -> Option<&'t str> {
         let ours = self.cluster.as_deref()?;
         clusters_in(tags).filter(|uid| *uid != ours).min()
     }
 
-    /// Another cluster that says by its tag that it is its own, if we know who we are.
+    /// The UID of another cluster that has its tag on a load balancer, if this cluster has none there. `None` also while the UID of this
+    /// cluster is unknown.
     #[must_use]
     pub fn other_cluster<'t>(&self, tags: &'t [String]) -> Option<&'t str> {
         let ours = self.cluster.as_deref()?;
@@ -89,24 +91,24 @@ impl Ownership {
     }
 }
 
-/// The UIDs of the clusters that say by a tag that something is theirs.
+/// The UIDs in the cluster tags.
 pub fn clusters_in(tags: &[String]) -> impl Iterator<Item = &str> {
     tags.iter().filter_map(|tag| tag.strip_prefix(CLUSTER))
 }
 
-/// Whether a tag says which cluster something is for.
+/// Whether a tag is that of a cluster.
 #[must_use]
 pub fn is_of_a_cluster(tag: &str) -> bool {
     tag.starts_with(CLUSTER)
 }
 
-/// Whether a tag says which Service something is for.
+/// Whether a tag is that of a Service.
 #[must_use]
 pub fn is_of_a_service(tag: &str) -> bool {
     tag.starts_with(SERVICE)
 }
 
-/// The UIDs of the Services that say so.
+/// The UIDs in the Service tags.
 pub fn services_in(tags: &[String]) -> impl Iterator<Item = &str> {
     tags.iter().filter_map(|tag| tag.strip_prefix(SERVICE))
 }

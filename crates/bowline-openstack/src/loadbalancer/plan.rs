@@ -1,8 +1,8 @@
-//! The plan: what is wanted against what was found, and the steps between them.
+//! Computes the steps from the observed state to the wanted state of a load balancer.
 //!
-//! Pure: no call, no clock, no choice left to who performs it. The first step is performed, with those that may follow at once;
-//! then all is looked at again. The others tell a reader what follows. What hangs on something that is not there yet is planned
-//! when it is there.
+//! Pure: makes no call and reads no clock. The executor performs the first step, together with the following steps that are marked as safe
+//! without another observation, and then observes again. The remaining steps only show what will follow. Steps on an object that does not
+//! exist yet are planned after it was created.
 
 mod address;
 mod balancer;
@@ -36,20 +36,21 @@ use super::step::CloudStep;
 use super::tenancy;
 use super::wanted::Wanted;
 
-/// When to look again at what Octavia is at work on, if nothing says so before.
+/// How long to wait for an operation of Octavia before observing again, if no poll reports its end earlier.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 type Steps = Vec<Planned<CloudStep>>;
 type LoadBalancerPlan = Plan<CloudStep, LoadBalancerStatus>;
 
-/// Steps, and what stands in the way of others.
+/// Planned steps, and the reasons why other changes are not possible.
 #[derive(Default)]
 struct Draft {
     steps: Steps,
     problems: Vec<String>,
 }
 
-/// What is done so that a Service has what it wants. What a rule forbids is reported when all else is done.
+/// Returns the plan that gives a Service its load balancer. Changes that a `[Tenancy]` rule forbids are reported once nothing else is left
+/// to do.
 #[must_use]
 pub fn ensure(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     let plan = planned(wanted, found);
@@ -75,32 +76,32 @@ fn planned(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     }
 }
 
-/// Whether the load balancer that was found is the Service's: its own, or one that it has joined, and may use.
+/// Whether the Service uses the load balancer that was found, as its owner or as one of several Services, and is allowed to use it.
 #[must_use]
 pub fn has(wanted: &Wanted, found: &Found) -> bool {
     let claim = there(found).map(|there| Claim::of(&wanted.names, &wanted.ownership, found, there));
     claim.is_some_and(|claim| claim.joined() && claim.refusals(wanted).is_empty())
 }
 
-/// Whether the Service uses the load balancer that was found, as its own or with others.
+/// Whether the Service uses the load balancer that was found, as its owner or as one of several Services.
 #[must_use]
 pub fn uses(wanted: &Wanted, found: &Found) -> bool {
     there(found).is_some_and(|there| Claim::of(&wanted.names, &wanted.ownership, found, there).joined())
 }
 
-/// Whether the load balancer that was found is the Service's own, and not one that it shares.
+/// Whether the Service owns the load balancer that was found, as opposed to sharing one of another Service.
 #[must_use]
 pub fn owns(wanted: &Wanted, found: &Found) -> bool {
     there(found).is_some_and(|there| Claim::of(&wanted.names, &wanted.ownership, found, there).owner)
 }
 
-/// How the Service will be reached when all that is planned is done; none while that is not known.
+/// The status that the Service will have once all planned steps are done; `None` while its address is unknown.
 #[must_use]
 pub fn outlook(wanted: &Wanted, found: &Found) -> Option<LoadBalancerStatus> {
     Some(balancer::status(wanted, &there(found)?.balancer, address(wanted, found)?))
 }
 
-/// The address at which the load balancer is reached; none while a floating IP is yet to be led there or taken off.
+/// The address of the Service; `None` while it is unknown, or while a floating IP has yet to be attached or detached.
 #[must_use]
 pub fn address(wanted: &Wanted, found: &Found) -> Option<IpAddr> {
     let claim = Claim::of(&wanted.names, &wanted.ownership, found, there(found)?);
@@ -108,13 +109,13 @@ pub fn address(wanted: &Wanted, found: &Found) -> Option<IpAddr> {
     reached.address.filter(|_address| reached.steps.is_empty())
 }
 
-/// The load balancer, unless Octavia only remembers it.
+/// The load balancer, unless Octavia lists it as DELETED.
 fn there(found: &Found) -> Option<&FoundBalancer> {
     let gone = |there: &&FoundBalancer| there.balancer.provisioning_status == ProvisioningStatus::Deleted;
     found.balancer.as_ref().filter(|there| !gone(there))
 }
 
-/// Octavia takes no order now; Neutron does.
+/// Octavia rejects changes while it works on the load balancer (immutable state), so only Neutron steps are planned.
 fn at_work(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan {
     let mut steps = address::reached(wanted, found, claim).steps;
     if claim.joined() {
@@ -123,8 +124,8 @@ fn at_work(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPla
     if steps.is_empty() { wait(&claim.there.balancer) } else { Plan::Act(in_one_go(steps)) }
 }
 
-/// Says which steps need no look in between. Neutron's do not: each is about a thing of its own, which was seen. Of Octavia one
-/// can be among them; after it the load balancer is busy, and another than the one that was seen.
+/// Marks the steps that need no observation before them. Neutron steps do not: each changes a separate object, which was observed. At most
+/// one Octavia step can be among them, because it makes the load balancer immutable and its observed state outdated.
 fn in_one_go(steps: Steps) -> Steps {
     let mut octavia_is_free = true;
     let mark = |planned: Planned<CloudStep>| {
@@ -148,7 +149,8 @@ fn active(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan
     let mut draft = tree.map(|tree| children::draft(wanted, claim, tree)).unwrap_or_default();
     let reached = address::reached(wanted, found, claim);
     draft.problems.extend(reached.problem);
-    // Who is not on it yet stays away unless all is well. Who is gets what is possible, and hears of the rest afterwards.
+    // A Service that does not use this load balancer yet is refused if anything is invalid. One that already uses it gets every change that
+    // is possible; the rest is reported afterwards.
     if !draft.problems.is_empty() && !claim.joined() {
         return refuse(draft.problems);
     }

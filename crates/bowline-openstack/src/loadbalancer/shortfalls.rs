@@ -1,4 +1,4 @@
-//! What a Service asks for and does not get from the load balancer that it has. Pure.
+//! The settings of a Service that its existing load balancer does not have. Pure.
 
 use bowline_cloud::{Shortfall, ShortfallKind};
 use openstack_client::load_balancer::LoadBalancer;
@@ -10,7 +10,7 @@ use super::intent::{CreationOption, Notice};
 use super::plan;
 use super::wanted::Wanted;
 
-/// The shortfalls of a Service whose load balancer is the one that was found, the most urgent first.
+/// The shortfalls of a Service that uses the load balancer that was found, the most urgent first.
 #[must_use]
 pub fn shortfalls(wanted: &Wanted, found: &Found) -> Vec<Shortfall> {
     let nothing = wanted.creation.is_empty() && wanted.unreadable.is_empty();
@@ -27,7 +27,7 @@ pub fn shortfalls(wanted: &Wanted, found: &Found) -> Vec<Shortfall> {
     unreadable.chain(unmet).collect()
 }
 
-/// A shortfall as an event.
+/// The event for a shortfall.
 #[must_use]
 pub fn notice(shortfall: Shortfall) -> Notice {
     let reason = match shortfall.kind {
@@ -37,7 +37,7 @@ pub fn notice(shortfall: Shortfall) -> Notice {
     Notice { reason, message: shortfall.message }
 }
 
-/// What to say if a load balancer was created with something else.
+/// The message if a load balancer was created with another value; `None` if it has the requested one.
 fn unmet(option: &CreationOption, on: &LoadBalancer, is_own: bool) -> Option<String> {
     let CreationOption { row, value: asked } = option;
     let there = there(row, on)?;
@@ -65,7 +65,8 @@ fn unmet(option: &CreationOption, on: &LoadBalancer, is_own: bool) -> Option<Str
     ))
 }
 
-/// What a load balancer has of it: the first is shown to people. An empty text is none; nothing at all if Octavia does not say.
+/// The values that a load balancer has for an annotation; messages show the first one. An empty text means that it has none; `None` means
+/// that Octavia does not return the value.
 fn there(row: &Annotation, on: &LoadBalancer) -> Option<Vec<String>> {
     let subnets = || on.additional_vips.iter().map(|vip| vip.subnet_id.to_string());
     let addresses = || on.additional_vips.iter().filter_map(|vip| vip.ip_address).map(|one| one.to_string());
@@ -89,7 +90,7 @@ fn there(row: &Annotation, on: &LoadBalancer) -> Option<Vec<String>> {
     Some(std::iter::once(first?).chain(further).collect())
 }
 
-/// Octavia writes ids in small letters, and an address has several spellings.
+/// Compares a requested value with an observed one. Octavia returns ids in lower case, and an address has several spellings.
 fn is_same(row: &Annotation, asked: &str, there: &str) -> bool {
     if row.key == AVAILABILITY_ZONE.key {
         return asked == there;

@@ -1,4 +1,5 @@
-//! The steps of a plan: each is one call that changes the cloud. They say all that the call needs; performing them chooses nothing.
+//! The steps of a plan: each is one call that changes the cloud. A step contains everything that the call needs; the executor makes no
+//! decisions.
 
 use std::fmt;
 
@@ -20,123 +21,124 @@ use super::wanted::NewBalancer;
 /// One call that changes the cloud.
 #[derive(Debug, Clone)]
 pub struct CloudStep {
-    /// What is done.
+    /// The change.
     pub action: Action,
-    /// The load balancer that Octavia changes, as it was seen; none for a new one and for what is Neutron's.
+    /// The load balancer that Octavia changes, with its observed version; `None` when creating one and for Neutron steps.
     pub on: Option<Seen>,
-    /// The load balancer that must still be as it was seen, though this step does not change it.
+    /// A load balancer that must still have its observed version, although this step does not change it.
     pub while_as: Option<Seen>,
-    /// Whether users' calls may go first.
+    /// The priority of the call: whether calls that users wait for go first.
     pub urgency: Urgency,
 }
 
-/// A load balancer as it was seen.
+/// The observed version of a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// Its id.
     pub id: LoadBalancerId,
-    /// How much this process had done to it by then. After more than that, the step was planned for something else.
+    /// The number of changes that this process had made to it when it was observed. If the number is higher now, the step is stale and is
+    /// not performed.
     pub version: u64,
 }
 
-/// A floating IP as it was seen.
+/// The observed state of a floating IP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeenFloatingIp {
-    /// The revision that Neutron gave it. Any later change makes the step stale.
+    /// The revision number in Neutron, if Neutron returned one. Any later change makes the step stale.
     pub revision: Option<u64>,
-    /// The port that it led to.
+    /// The port that it was attached to.
     pub port: Option<PortId>,
 }
 
-/// What is done.
+/// The change that a step makes.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Makes a load balancer.
+    /// Creates a load balancer.
     CreateBalancer(Box<NewBalancer>),
     /// Changes its name or tags.
     UpdateBalancer(LoadBalancerUpdate),
-    /// Deletes it, with all that hangs on it if told so.
+    /// Deletes it.
     DeleteBalancer {
         /// Its name.
         name: String,
-        /// With all that hangs on it.
+        /// Whether its listeners, pools, members and monitors are deleted with it.
         cascade: bool,
     },
-    /// Makes a listener.
+    /// Creates a listener.
     CreateListener(Box<ListenerCreate>),
     /// Changes one.
     UpdateListener(ListenerId, Box<ListenerUpdate>),
     /// Deletes one.
     DeleteListener(ListenerId),
-    /// Makes a pool.
+    /// Creates a pool.
     CreatePool(Box<PoolCreate>),
     /// Changes one.
     UpdatePool(PoolId, Box<PoolUpdate>),
     /// Deletes one.
     DeletePool(PoolId),
-    /// Gives a pool exactly these members.
+    /// Replaces the members of a pool.
     SetMembers {
         /// The pool.
         pool: PoolId,
-        /// Its members from now on.
+        /// Its new members.
         members: Members,
-        /// How the set changes.
+        /// The size of the change, for the limit on removals.
         change: SetChange,
     },
     /// Adds a member.
     CreateMember(PoolId, BatchMember),
-    /// Takes a member away.
+    /// Deletes a member.
     DeleteMember {
         /// The pool.
         pool: PoolId,
         /// The member.
         member: MemberId,
-        /// How the set changes, by all members that go.
+        /// The size of the whole change that this deletion is part of.
         change: SetChange,
     },
-    /// Makes a health monitor.
+    /// Creates a health monitor.
     CreateMonitor(Box<HealthMonitorCreate>),
     /// Changes one.
     UpdateMonitor(HealthMonitorId, HealthMonitorUpdate),
     /// Deletes one.
     DeleteMonitor(HealthMonitorId),
-    /// Makes a floating IP that leads to the load balancer.
+    /// Creates a floating IP, attached to the load balancer unless the request has no port.
     CreateFloatingIp {
-        /// The floating IP.
+        /// The request.
         new: FloatingIpCreate,
-        /// The subnets to try, one after the other while they have no address left; any if there is none.
+        /// The subnets to try in order while they have no free address; if empty, Neutron chooses.
         subnets: Vec<SubnetId>,
     },
-    /// Leads one to the load balancer, or nowhere, or describes it anew; only while it has the revision that was seen, if one was.
+    /// Attaches or detaches a floating IP, or changes its description. Performed only while it has the observed revision, if there is one.
     UpdateFloatingIp(FloatingIpId, FloatingIpUpdate, SeenFloatingIp),
-    /// Gives one back.
+    /// Deletes a floating IP.
     DeleteFloatingIp(FloatingIpId),
-    /// Makes a security group.
+    /// Creates a security group.
     CreateGroup {
         /// Its name.
         name: String,
-        /// What it is for.
+        /// Its description.
         description: String,
     },
-    /// Makes rules, all of them or none.
+    /// Creates rules, all of them or none.
     CreateRules(SecurityGroupId, Vec<NewSecurityGroupRule>),
     /// Deletes a rule.
     DeleteRule(SecurityGroupRuleId, Option<WantedRule>),
-    /// Gives a port one more security group; the others stay.
+    /// Adds a security group to a port; other groups stay.
     AddPortGroup {
         /// The port.
         port: PortId,
         /// The group.
         group: SecurityGroupId,
     },
-    /// Takes a security group off a port; the others stay.
+    /// Removes a security group from a port; other groups stay.
     RemovePortGroup {
         /// The port.
         port: PortId,
         /// The group.
         group: SecurityGroupId,
     },
-    /// Takes a tag from a port; old releases of OCCM marked ports so.
+    /// Removes a tag from a port; old releases of OCCM tagged ports.
     DeletePortTag {
         /// The port.
         port: PortId,
@@ -148,7 +150,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// A change of a floating IP as it was seen.
+    /// An update of a floating IP, valid for its observed revision.
     #[must_use]
     pub fn update_floating_ip(floating: &FloatingIp, change: FloatingIpUpdate) -> Self {
         let seen = SeenFloatingIp { revision: floating.revision_number, port: floating.port_id.clone() };
@@ -157,26 +159,26 @@ impl Action {
 }
 
 impl CloudStep {
-    /// A step of Neutron, or one that makes a load balancer.
+    /// A Neutron step, or one that creates a load balancer.
     #[must_use]
     pub const fn new(action: Action) -> Self {
         Self { action, on: None, while_as: None, urgency: Urgency::User }
     }
 
-    /// A step on a load balancer as it was seen.
+    /// A step that changes a load balancer, valid for its observed version.
     #[must_use]
     pub const fn on(seen: Seen, action: Action) -> Self {
         Self { action, on: Some(seen), while_as: None, urgency: Urgency::User }
     }
 
-    /// A step of Neutron that is right only as long as a load balancer is as it was seen.
+    /// A Neutron step that is valid only while a load balancer has its observed version.
     #[must_use]
     pub const fn while_as(seen: Seen, action: Action) -> Self {
         Self { action, on: None, while_as: Some(seen), urgency: Urgency::User }
     }
 
-    /// Lets users' calls go first if nobody waits for this one: it only adds members. A node that has left is taken out as soon as
-    /// ever, since traffic to it is lost.
+    /// Sets the urgency of a step that removes no member. All other steps keep the high priority, [`Urgency::User`]: a Node that has left
+    /// has to be removed quickly, since traffic to it is lost.
     pub(super) fn for_whom_it_is(&mut self, urgency: Urgency) {
         if let Action::SetMembers { change: SetChange { removed: 0, .. }, .. } | Action::CreateMember(..) =
             &self.action
@@ -189,7 +191,7 @@ impl CloudStep {
         self.on.as_ref().map_or("", |seen| seen.id.as_str())
     }
 
-    /// What goes with it.
+    /// The kinds of objects that are deleted together with the target.
     const fn takes(&self) -> &'static [&'static str] {
         match &self.action {
             Action::DeleteBalancer { .. } => &["listener", "pool", "member", "health monitor"],
@@ -225,10 +227,10 @@ impl CloudStep {
     }
 }
 
-/// So many rules are told of one by one.
+/// How many rules a message lists.
 const RULES_TOLD: usize = 4;
 
-/// Which rules: they have no names. The create budget tells them apart by this.
+/// Lists rules. They have no names, so the create budget distinguishes them by this text.
 fn in_words(rules: &[NewSecurityGroupRule]) -> String {
     let told: Vec<String> = rules.iter().take(RULES_TOLD).map(rule_in_words).collect();
     let more = rules.len().saturating_sub(RULES_TOLD);
@@ -266,7 +268,7 @@ impl Step for CloudStep {
             Action::UpdateMonitor(..) => (Verb::Update, "health monitor", None),
             Action::DeleteMonitor(_) => (Verb::Delete, "health monitor", None),
             Action::CreateFloatingIp { .. } => (Verb::Create, "floating ip", None),
-            // Whose it is changes, and not where it leads: no Service is reached at another address by it.
+            // Only the owner changes, not the port: no Service gets another address by this step.
             Action::UpdateFloatingIp(_, FloatingIpUpdate { port_id, description: Some(_) }, seen)
                 if *port_id == seen.port =>
             {

@@ -1,7 +1,7 @@
-//! The state that a Service wants in the cloud, as values that can be compared with what is there.
+//! The wanted state of a Service in the cloud, as values that can be compared with the observed state.
 //!
-//! Made of the intent, the Nodes, and what the intent's references came to. Pure. A new load balancer is made of it in one call,
-//! and its fingerprint tells whether a wish is still the same as before.
+//! Computed from the intent, the Nodes and the resolved references. Pure. One request creates a new load balancer from it with everything
+//! on it, and its fingerprint shows whether the wanted state has changed.
 
 mod create;
 mod fingerprint;
@@ -27,134 +27,134 @@ use super::names::{self, Names};
 use super::ownership::Ownership;
 use crate::config::LoadBalancer;
 
-/// What the references of an intent came to in the cloud.
+/// The references of an intent, resolved in the cloud.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolved {
-    /// Where a new load balancer stands.
+    /// Where a new load balancer is placed.
     pub vip: Vip,
     /// The address of an earlier load balancer of the Service, if a new one can have it.
     pub earlier_address: Option<IpAddr>,
     /// The subnets of further addresses of a new load balancer, for Services of two IP families.
     pub additional_vips: Vec<SubnetId>,
-    /// The subnets by which Nodes are reached.
+    /// The subnets through which Nodes are reached.
     pub members: Arc<MemberSubnets>,
-    /// Where a floating IP comes from; none for an internal Service, or if the cloud has no external network.
+    /// Where a floating IP is allocated; `None` for an internal Service, or if the cloud has no external network.
     pub floating: Option<FloatingPlace>,
-    /// What the owner should know of the search.
+    /// Events for the Service about the resolution.
     pub notices: Vec<Notice>,
 }
 
-/// Where a load balancer stands. What is not said is left to Octavia.
+/// Where a load balancer is placed. Octavia chooses what is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Vip {
-    /// On this port; then the rest is not said.
+    /// The Neutron port; then the subnet and the network are `None`.
     pub port: Option<PortId>,
-    /// In this subnet.
+    /// The subnet.
     pub subnet: Option<SubnetId>,
-    /// In this network.
+    /// The network.
     pub network: Option<NetworkId>,
 }
 
-/// The subnets by which Nodes are reached.
+/// The subnets through which Nodes are reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberSubnets {
-    /// The subnet of all members, unless the next says otherwise.
+    /// The subnet of all members that `by_address` does not list.
     pub all: Option<SubnetId>,
-    /// The subnet of a member by its address, where Nodes are in several.
+    /// The subnet of a member by its address, if the Nodes are in several subnets.
     pub by_address: BTreeMap<IpAddr, SubnetId>,
-    /// The address of a Node, by its name, where it has one in the members' subnet and its first is elsewhere.
+    /// By name, the address of each Node that has one in the members' subnet, but not as its first address.
     pub addresses: BTreeMap<String, IpAddr>,
 }
 
 impl MemberSubnets {
-    /// The address of a Node whose first one is this.
+    /// The member address of a Node whose first address is `first`.
     #[must_use]
     pub fn address_of(&self, node: &str, first: IpAddr) -> IpAddr {
         self.addresses.get(node).copied().unwrap_or(first)
     }
 
-    /// The subnet by which an address is reached.
+    /// The subnet through which an address is reached; `None` leaves the choice to Octavia.
     #[must_use]
     pub fn of(&self, address: IpAddr) -> Option<&SubnetId> {
         self.by_address.get(&address).or(self.all.as_ref())
     }
 }
 
-/// Where a floating IP comes from.
+/// Where a floating IP is allocated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FloatingPlace {
     /// The external network.
     pub network: NetworkId,
-    /// The subnets to try, one after the other; any if there is none.
+    /// The subnets to try in order; if empty, Neutron chooses.
     pub subnets: Vec<SubnetId>,
 }
 
-/// What a Service wants to be in the cloud.
+/// The wanted state of one Service in the cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// What things are called.
+    /// The names of the cloud objects of the Service.
     pub names: Names,
-    /// The tags that say whose it is.
+    /// The tags that prove ownership.
     pub ownership: Ownership,
-    /// The load balancer that the Service names, if it names one.
+    /// The load balancer that annotation `load-balancer-id` names.
     pub named: Option<LoadBalancerId>,
-    /// The load balancer.
+    /// The load balancer itself.
     pub balancer: WantedBalancer,
     /// Its listeners, in the order of `spec.ports`.
     pub listeners: Vec<WantedListener>,
-    /// By which address it is reached.
+    /// The address at which it is reached.
     pub address: WantedAddress,
-    /// The security group of the Nodes; none if groups are not ours to manage.
+    /// The security group of the Nodes; `None` if Bowline does not manage security groups.
     pub group: Option<WantedGroup>,
-    /// How the address is shown.
+    /// How the status of the Service shows the address.
     pub publication: Publication,
-    /// Whether further addresses of the load balancer are shown as well.
+    /// Whether the status shows the additional VIPs as well.
     pub dual_stack: bool,
-    /// What the Service's annotations say that counts only when a load balancer is created.
+    /// The annotations that take effect only when a load balancer is created.
     pub creation: Vec<CreationOption>,
-    /// What the owner should know.
+    /// Events for the Service about things that do not prevent the load balancer.
     pub notices: Vec<Notice>,
-    /// Values that a rule of `[Tenancy]` forbids and that the Service says all the same, each in a message.
+    /// Values of the Service that a rule of `[Tenancy]` forbids, each as a message.
     pub forbidden: Vec<String>,
-    /// Those of them that are not in force, and count as not said.
+    /// The forbidden values that are not in force and are treated as not set.
     pub withheld: Vec<String>,
-    /// Values that cannot be read, each in a message with what counts in its place.
+    /// Values that cannot be parsed, each as a message with the value used instead.
     pub unreadable: Vec<String>,
-    /// Whether the provider takes one thing at a time: no children with a new load balancer, members one by one.
+    /// Whether the provider requires serial calls: a new load balancer is created without children, and members one by one.
     pub serial: bool,
     /// The most Services on one load balancer.
     pub most_sharers: i64,
-    /// Whether a load balancer that Octavia gave up is made anew.
+    /// Whether a load balancer in ERROR is deleted and created again.
     pub recreate_on_error: bool,
-    /// Tags to add to what is the Service's, beside those that say so.
+    /// Additional tags for the load balancer, listeners and pools of the Service.
     pub extra_tags: ExtraTags,
 }
 
-/// What counts when a load balancer is made.
+/// The values with which a load balancer is created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedBalancer {
-    /// The driver that makes it.
+    /// The Octavia provider (driver).
     pub provider: String,
-    /// Where it stands.
+    /// Where it is placed.
     pub vip: Vip,
-    /// Its address; any if none.
+    /// Its VIP; `None` lets Octavia choose.
     pub address: Option<IpAddr>,
-    /// The address that an earlier one of the Service had: requested again, and given up if it cannot be had.
+    /// The address of an earlier load balancer of the Service. It is requested again; if it is not available, Octavia chooses one.
     pub earlier_address: Option<IpAddr>,
-    /// Further addresses.
+    /// Additional VIPs.
     pub additional_vips: Vec<AdditionalVip>,
     /// Its flavor.
     pub flavor: Option<LoadBalancerFlavorId>,
-    /// Its zone.
+    /// Its availability zone.
     pub zone: Option<String>,
-    /// Whether it can have tags.
+    /// Whether this Octavia supports tags.
     pub tagged: bool,
 }
 
-/// A listener is known by this.
+/// Identifies a listener.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListenerKey {
-    /// What it speaks.
+    /// The protocol.
     pub protocol: Protocol,
     /// Its port.
     pub port: u16,
@@ -163,17 +163,18 @@ pub struct ListenerKey {
 /// A listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedListener {
-    /// By what it is known.
+    /// Its protocol and port.
     pub key: ListenerKey,
-    /// Its name, if it is made.
+    /// Its name on creation; an existing name is not changed.
     pub name: String,
-    /// The most connections; -1 is without limit.
+    /// The connection limit; -1 means no limit.
     pub connection_limit: i64,
-    /// Its timeouts, if the cloud has them.
+    /// Its timeouts; `None` if the cloud does not support them.
     pub timeouts: Option<Timeouts>,
-    /// Who may connect, if the cloud can tell listeners. All listeners of a Service share it: there may be thousands of networks.
+    /// The networks that may connect; `None` if the cloud does not support that. The listeners of a Service share the set, because it may
+    /// have thousands of networks.
     pub allowed_cidrs: Option<Arc<BTreeSet<String>>>,
-    /// Headers that it adds.
+    /// The headers that it inserts.
     pub insert_headers: BTreeMap<String, String>,
     /// Its certificate.
     pub certificate: Option<String>,
@@ -184,18 +185,18 @@ pub struct WantedListener {
 /// A pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedPool {
-    /// Its name, if it is made.
+    /// Its name on creation; an existing name is not changed.
     pub name: String,
-    /// What members are spoken to with.
+    /// The protocol to the members.
     pub protocol: Protocol,
-    /// How a member is chosen.
+    /// The load balancing algorithm.
     pub algorithm: Algorithm,
-    /// How a client is sent to the same member again.
+    /// The session persistence.
     pub session_persistence: Option<SessionPersistence>,
     /// Its members, by name of the Node.
     pub members: Members,
-    /// The members of Nodes that leave, which stay as long as they are there; none at all if nothing is drained, and weights are
-    /// left as they are.
+    /// The members of leaving Nodes, which stay with weight 0 if they are in the pool. `None` if the Service does not drain; then weights
+    /// are not changed.
     pub leaving: Option<Vec<BatchMember>>,
     /// Its monitor.
     pub monitor: Option<WantedMonitor>,
@@ -206,46 +207,46 @@ pub struct WantedPool {
 pub struct WantedMonitor {
     /// Its name.
     pub name: String,
-    /// How members are asked.
+    /// The type of the health checks.
     pub kind: MonitorType,
-    /// How often.
+    /// Their intervals and counts.
     pub values: MonitorValues,
 }
 
-/// By which address a Service is reached.
+/// The address at which a Service is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedAddress {
-    /// By that of the load balancer; a floating IP of ours goes, unless it is kept.
+    /// The address of the load balancer. A floating IP that was created for the Service is deleted unless it is kept; others are detached.
     Own {
-        /// Whether the floating IP that is not needed any more stays.
+        /// Whether the floating IP that is no longer needed is kept.
         keep_floating_ip: bool,
     },
-    /// By a floating IP. A load balancer with an IPv6 address has none and is reached by its own.
+    /// A floating IP. A load balancer with an IPv6 address has none and is reached at its own address.
     Floating {
-        /// Where it comes from; none if the cloud has no external network.
+        /// Where it is allocated; `None` if the cloud has no external network.
         place: Option<FloatingPlace>,
-        /// This one.
+        /// The requested address, if there is one.
         asked: Option<IpAddr>,
-        /// Whether it is this one also if another is there already.
+        /// Whether the requested address replaces another floating IP that is already attached.
         insist: bool,
-        /// Whether the one that it takes the place of stays.
+        /// Whether the replaced floating IP is kept.
         keep_floating_ip: bool,
     },
 }
 
-/// What is decided for all Services alike.
+/// Settings that are the same for all Services.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// `[LoadBalancer]`.
+    /// The `[LoadBalancer]` section of cloud.conf.
     pub config: &'a LoadBalancer,
-    /// Whether load balancers and listeners can have tags.
+    /// Whether load balancers and listeners support tags.
     pub tagged: bool,
-    /// Who serves, counted out once for all Services.
+    /// The member lists, computed once and shared by all Services.
     pub rosters: &'a Rosters,
 }
 
 impl Wanted {
-    /// What a Service wants, from its intent, the Nodes and what was looked up. `group` is made by [`super::group`].
+    /// Computes the wanted state of a Service from its intent, the Nodes and the resolved references. [`super::group`] makes `group`.
     #[must_use]
     pub fn of(
         intent: Intent,
@@ -308,7 +309,7 @@ impl Wanted {
     }
 }
 
-/// A listener without the networks from which it may be reached.
+/// A listener with `allowed_cidrs` left `None`; the caller sets the set that all listeners share.
 fn listener(
     intent: &Intent,
     port: &PortIntent,
@@ -320,7 +321,7 @@ fn listener(
     let member = |member: MemberIntent| batch_member(&member, subnets, serial);
     let members = match port.node_port {
         None => Members::default(),
-        // Their names tell their ports.
+        // Names of serial members contain the port, so these lists cannot be shared.
         Some(_) if serial => intent.members(port, nodes).into_iter().map(member).collect(),
         Some(node_port) => Members::Alike {
             roster: rules.rosters.of(intent, nodes, subnets),
@@ -328,7 +329,7 @@ fn listener(
             monitor_port: port.monitor_port,
         },
     };
-    // Somebody has to serve: where all leave, all go on until they are gone.
+    // If all Nodes leave, all their members keep their weight and serve until the Nodes are gone.
     let weight = (!members.is_empty()).then_some(0);
     let leaving = intent.drains.then(|| {
         let leaving = intent.leaving(port, nodes).into_iter();
@@ -359,7 +360,7 @@ fn listener(
     }
 }
 
-/// A member to be. Its address is another one of the Node's if only that is in the members' subnet.
+/// The request for a member. Its address is not the first one of the Node if only another one is in the members' subnet.
 fn batch_member(member: &MemberIntent, subnets: &MemberSubnets, serial: bool) -> BatchMember {
     let address = subnets.address_of(&member.name, member.address);
     let name = if serial {

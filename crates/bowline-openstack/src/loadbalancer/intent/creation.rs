@@ -1,28 +1,28 @@
-//! What a Service itself asks for and what counts only when a load balancer is created. Pure.
+//! Annotations that take effect only when a load balancer is created. Pure.
 //!
-//! What comes from a class or from cloud.conf is not among it: the owner of the Service cannot know that a default has changed. Nor is
-//! what has no effect, because something else goes before it or the cloud does not have it.
+//! Values from a class or from cloud.conf are not included: the owner of the Service cannot know that a default has changed. Neither are
+//! values without effect, because another value takes precedence or the cloud does not support them.
 
 use super::Surroundings;
 use super::placement::VipPlace;
 use crate::loadbalancer::annotations::{self, Annotation, Reader};
 
-/// A value of an annotation that counts when a load balancer is created.
+/// An annotation that takes effect when a load balancer is created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreationOption {
     /// The annotation.
     pub row: Annotation,
-    /// Its value; empty: none is asked for.
+    /// Its value; empty means none.
     pub value: String,
 }
 
-/// The values that a new load balancer of this Service would be created with because its annotations say so.
+/// The annotations of this Service that a new load balancer would be created with.
 pub(super) fn options(reader: &Reader<'_>, vip: &VipPlace, around: &Surroundings<'_>) -> Vec<CreationOption> {
     let features = around.features;
     let is_given = |row: &Annotation, used: Option<&str>| used.is_some() && reader.text(row) == used;
     let (port, subnet, network) = match vip {
         VipPlace::Port(port) => (Some(port.as_str()), None, None),
-        // Octavia takes the network of the subnet.
+        // Octavia derives the network from the subnet.
         VipPlace::Given { subnet: Some(subnet), .. } => (None, Some(subnet.as_str()), None),
         VipPlace::Given { subnet: None, network } => {
             (None, None, network.as_ref().map(openstack_client::NetworkId::as_str))
@@ -35,7 +35,7 @@ pub(super) fn options(reader: &Reader<'_>, vip: &VipPlace, around: &Surroundings
         (annotations::NETWORK_ID, is_given(&annotations::NETWORK_ID, network)),
         (annotations::FLAVOR_ID, features.flavors),
         (annotations::AVAILABILITY_ZONE, features.zones),
-        // The port has its address already.
+        // A given port already has its address.
         (annotations::VIP_ADDRESS, port.is_none() && reader.text(&annotations::VIP_ADDRESS).is_some()),
     ];
     let counts = rows.into_iter().filter(|(_row, counts)| *counts);

@@ -1,4 +1,4 @@
-//! The floating IP that a Service wants, as references that are not resolved yet.
+//! The floating IP that a Service requests, as unresolved references.
 
 use std::net::IpAddr;
 
@@ -10,27 +10,27 @@ use super::placement::Class;
 use crate::loadbalancer::annotations::{self, Reader};
 use crate::loadbalancer::subnet_choice::{NamePattern, tags};
 
-/// A floating IP. It is wanted for an IPv4 address only, which shows when the load balancer is there.
+/// A requested floating IP. It is used only if the load balancer has an IPv4 address, which is known once the load balancer exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Floating {
-    /// Its network; none: one has to be found.
+    /// Its external network; `None`: the network has to be looked up.
     pub network: Option<NetworkId>,
     /// Its subnet.
     pub subnet: FloatingSubnet,
-    /// Its address, if the Service names one.
+    /// Its address, if the Service requests one.
     pub address: Option<IpAddr>,
-    /// Whether it is this address also if another one is there already.
+    /// Whether the requested address replaces another floating IP that is already attached.
     pub insist: bool,
 }
 
 /// The subnet of a floating IP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FloatingSubnet {
-    /// Any.
+    /// Any subnet.
     Any,
-    /// This one.
+    /// The subnet with this id.
     Id(SubnetId),
-    /// One that fits, tried one after the other.
+    /// Matching subnets, tried in order.
     Matching {
         /// By its name.
         name: Option<NamePattern>,
@@ -39,7 +39,7 @@ pub enum FloatingSubnet {
     },
 }
 
-/// Three texts of one place that name a subnet.
+/// The subnet id, name and tags of one section of cloud.conf, unparsed.
 struct Written<'a> {
     place: String,
     id: &'a str,
@@ -58,13 +58,13 @@ pub(super) fn floating(
     Floating { network, subnet, address, insist: false }
 }
 
-/// An internal Service has none; what its annotations say about one is read all the same, so that what is wrong is told.
+/// Parses the annotations about floating IPs of an internal Service, which has none, so that errors in them are reported.
 pub(super) fn check(reader: &mut Reader<'_>) {
     let _network: Option<NetworkId> = reader.id(&annotations::FLOATING_NETWORK_ID);
     let _subnet = annotated(reader);
 }
 
-/// The class goes before the annotation. An annotation that is empty asks for a search.
+/// The class takes precedence over the annotation. An empty annotation overrides cloud.conf, and the network is looked up.
 fn network(
     reader: &mut Reader<'_>,
     around: &Surroundings<'_>,
@@ -82,7 +82,7 @@ fn network(
     })
 }
 
-/// The first place that says anything: the class, the annotations, the configuration.
+/// The first source with any value: the class, the annotations, cloud.conf.
 fn subnet(reader: &mut Reader<'_>, around: &Surroundings<'_>, class: Option<Class<'_>>) -> FloatingSubnet {
     let annotated = annotated(reader);
     let of_class = class.and_then(|class| {

@@ -1,5 +1,5 @@
 //! `externalTrafficPolicy: Local` without a health monitor: the load balancer cannot know which Nodes have a pod of the Service, and
-//! kube-proxy drops what it sends to the others. Pure.
+//! kube-proxy on the other Nodes drops its traffic. Pure.
 
 use bowline_cloud::ServiceView;
 

@@ -1,4 +1,4 @@
-//! The members of a pool: which Nodes, at which address and port. The subnet by which they are reached is the intent's.
+//! The members of a pool: their Nodes, addresses and ports. [`super::super::wanted`] adds the subnets.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,27 +8,28 @@ use bowline_cloud::{AddressKind, IpFamily, NodeSet, NodeView, Text};
 use super::{Intent, Notice, PortIntent};
 use crate::loadbalancer::annotations::NODE_SELECTOR;
 
-/// A member to be.
+/// A wanted member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberIntent {
     /// Its name: that of the Node.
     pub name: Text,
     /// The Node's address.
     pub address: IpAddr,
-    /// The port of the Node that gets the traffic.
+    /// The node port that receives the traffic.
     pub port: u16,
-    /// The port on which it is asked whether it is well, if that is another.
+    /// The port of the health checks, if it is not `port`.
     pub monitor_port: Option<u16>,
 }
 
 impl Intent {
-    /// The members of a port's pool, by name: the Nodes that the Service selects and that have an address of its family.
+    /// The members of a port's pool, in the order of the Node names: one for each Node that the Service selects and that has an address of
+    /// its IP family.
     #[must_use]
     pub fn members(&self, port: &PortIntent, nodes: &NodeSet) -> Vec<MemberIntent> {
         self.among(port, nodes.iter())
     }
 
-    /// The members that Nodes had which leave now, in the same way.
+    /// The members of leaving Nodes, selected in the same way.
     #[must_use]
     pub fn leaving(&self, port: &PortIntent, nodes: &NodeSet) -> Vec<MemberIntent> {
         self.among(port, nodes.leaving.values())
@@ -53,7 +54,7 @@ impl Intent {
         selected.filter_map(|node| member(node)).collect()
     }
 
-    /// What to tell if there are Nodes and none of them gets traffic. That there are none at all is told by the framework.
+    /// The event for a Service if there are Nodes but none becomes a member. The framework reports that there are no Nodes at all.
     #[must_use]
     pub fn without_members(&self, nodes: &NodeSet) -> Option<Notice> {
         if nodes.nodes.is_empty() {
@@ -78,7 +79,7 @@ impl Intent {
     }
 }
 
-/// The address at which a Node gets traffic: its first internal one of the family, else its first external one.
+/// The member address of a Node: its first internal one of the family, else its first external one; `None` if it has neither.
 #[must_use]
 pub fn member_address(node: &NodeView, family: Option<IpFamily>) -> Option<IpAddr> {
     let fits = |address: &IpAddr| match family {

@@ -1,4 +1,4 @@
-//! How often members are asked whether they are well.
+//! The intervals and counts of health monitors.
 
 use crate::config::LoadBalancer;
 use crate::loadbalancer::annotations::{self, Annotation, Kind, Reader};
@@ -6,17 +6,17 @@ use crate::loadbalancer::annotations::{self, Annotation, Kind, Reader};
 /// The values of a health monitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MonitorValues {
-    /// The pause between two questions, in seconds.
+    /// Seconds between health checks.
     pub delay: i64,
-    /// How long an answer may take, in seconds.
+    /// Seconds after which a health check fails.
     pub timeout: i64,
-    /// Good answers after which a member is well.
+    /// Successful checks after which a member is healthy.
     pub max_retries: i64,
-    /// Missing answers after which it is not; none leaves it to Octavia.
+    /// Failed checks after which a member is unhealthy; `None` uses the default of Octavia.
     pub max_retries_down: Option<i64>,
 }
 
-/// The values, if members are asked at all. Wrong annotations are told also if they are not.
+/// The values; `None` if health monitors are disabled. Invalid annotations are reported even then.
 pub(super) fn values(reader: &mut Reader<'_>, config: &LoadBalancer) -> Option<MonitorValues> {
     let enabled = reader.flag(&annotations::ENABLE_HEALTH_MONITOR).unwrap_or(config.create_monitor);
     let mut value = |row: &Annotation, configured: i64| {
@@ -27,7 +27,7 @@ pub(super) fn values(reader: &mut Reader<'_>, config: &LoadBalancer) -> Option<M
         annotated.unwrap_or(configured)
     };
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    // A part of a second is cut off, as OCCM does it.
+    // Fractions of a second are dropped, as in OCCM.
     let delay = value(&annotations::HEALTH_MONITOR_DELAY, config.monitor_delay.as_secs());
     let timeout = value(&annotations::HEALTH_MONITOR_TIMEOUT, config.monitor_timeout.as_secs());
     let max_retries = value(&annotations::HEALTH_MONITOR_MAX_RETRIES, count(config.monitor_max_retries));
@@ -37,7 +37,7 @@ pub(super) fn values(reader: &mut Reader<'_>, config: &LoadBalancer) -> Option<M
     enabled.then_some(MonitorValues { delay, timeout, max_retries, max_retries_down })
 }
 
-/// What cloud.conf says must fit as well.
+/// Reports a value of cloud.conf that is out of range.
 fn check(reader: &mut Reader<'_>, row: &Annotation, configured: i64) {
     let Kind::Number { least, most, .. } = row.kind else { return };
     if !(least..=most).contains(&configured) {

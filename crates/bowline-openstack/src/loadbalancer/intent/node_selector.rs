@@ -1,20 +1,20 @@
-//! Which Nodes get the traffic of a Service.
+//! The node selector of a Service: which Nodes become members.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use bowline_cloud::NodeView;
 
-/// The longest selector that is read: 20 labels with the longest keys and values that Kubernetes allows. It is read for each Service at
-/// each change of a Node, and an annotation may be 256 KiB long.
+/// The longest selector that is parsed: 20 labels with the longest keys and values that Kubernetes allows. It is parsed for each Service on
+/// each change of a Node, and an annotation may have 256 KiB.
 pub(in crate::loadbalancer) const LONGEST_TEXT_BYTES: usize = 8 << 10;
 
-/// Labels that a Node must have: all of them. Without any, every Node fits.
+/// Labels that a Node must have, all of them. An empty selector matches every Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeSelector(BTreeMap<String, String>);
 
 impl NodeSelector {
-    /// The selector that a text such as `zone=a,gpu` is, unless an entry has no key or the text is longer than any that makes sense.
+    /// Parses a text such as `zone=a,gpu`. `None` if an entry has no key or the text is too long.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > LONGEST_TEXT_BYTES {
@@ -31,12 +31,12 @@ impl NodeSelector {
         Some(Self(labels))
     }
 
-    /// The labels that count.
+    /// The label keys of the selector.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Whether a Node fits. A label without a value has to be there with any value.
+    /// Whether a Node matches. A label without a value matches any value.
     #[must_use]
     pub fn fits(&self, node: &NodeView) -> bool {
         self.0.iter().all(|(key, wanted)| {

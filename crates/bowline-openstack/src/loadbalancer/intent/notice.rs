@@ -1,4 +1,4 @@
-//! What the owner of a Service should know although it works: wishes that this cloud does not fulfil, keys that nobody knows.
+//! Events for the owner of a Service that works: settings that this cloud does not support, unknown annotations.
 
 mod unknown;
 
@@ -10,12 +10,12 @@ use super::local::unmonitored_local_traffic;
 use super::traffic::Speech;
 use crate::loadbalancer::annotations::{self, ANNOTATIONS, Reader, clipped};
 
-/// Something to tell, as an event of the Service.
+/// An event for a Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The reason, as a CamelCase word.
     pub reason: &'static str,
-    /// What is told.
+    /// The text.
     pub message: String,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn notices(
         && !around.config.subnet_id.is_empty()
         && reader.text(&annotations::SUBNET_ID).is_none()
     {
-        // As with OCCM: both are sent, and Octavia takes the subnet.
+        // OCCM does the same: both are sent, and Octavia uses the subnet.
         let message = format!(
             "annotation {} has no effect while cloud.conf has a subnet-id, which says where load balancers stand; add annotation {}",
             annotations::NETWORK_ID.key,

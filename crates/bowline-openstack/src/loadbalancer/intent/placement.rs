@@ -1,4 +1,4 @@
-//! Where a load balancer stands, and by which subnet it reaches the Nodes.
+//! The placement of a load balancer, and the subnet through which it reaches the Nodes.
 
 use std::str::FromStr;
 
@@ -8,10 +8,10 @@ use super::Surroundings;
 use crate::config::{LoadBalancer, LoadBalancerClass};
 use crate::loadbalancer::annotations::{self, Annotation, Reader, clipped};
 
-/// Where a load balancer stands.
+/// Where a load balancer is placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VipPlace {
-    /// On this port.
+    /// On this Neutron port.
     Port(PortId),
     /// In this subnet, in this network, or both.
     Given {
@@ -20,22 +20,22 @@ pub enum VipPlace {
         /// The network.
         network: Option<NetworkId>,
     },
-    /// In the subnet of the Nodes, which has to be looked up.
+    /// In the subnet of the Nodes, which needs a lookup.
     OfNodes,
 }
 
-/// The subnet by which the Nodes are reached.
+/// The subnet through which the Nodes are reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberSubnet {
-    /// This one.
+    /// This subnet.
     Given(SubnetId),
-    /// That of the Nodes, which has to be looked up.
+    /// The subnet of the Nodes, which needs a lookup.
     OfNodes,
-    /// Not said: Octavia takes that of the load balancer.
+    /// Not set: Octavia uses the subnet of the load balancer.
     Unsaid,
 }
 
-/// A class, and the name by which it is known.
+/// A `[LoadBalancerClass]` with its name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Class<'a> {
     name: &'a str,
@@ -48,7 +48,7 @@ impl Class<'_> {
     }
 }
 
-/// A key that both a class and `[LoadBalancer]` have.
+/// A key that exists in a class, in `[LoadBalancer]` and as an annotation.
 struct Twin {
     row: Annotation,
     of_class: fn(&LoadBalancerClass) -> &str,
@@ -81,7 +81,7 @@ impl Twin {
         reader.configured("LoadBalancer", &self.row, (self.of_config)(config), |text| text.parse().ok())
     }
 
-    /// The annotation, else the class, else the configuration.
+    /// The value of the annotation, else of the class, else of `[LoadBalancer]`.
     fn chosen<T: FromStr>(
         &self,
         reader: &mut Reader<'_>,
@@ -93,7 +93,7 @@ impl Twin {
     }
 }
 
-/// The class that a Service names. One that is not there is a problem.
+/// The class that the annotation names. An unknown class is a problem.
 pub(super) fn class<'a>(reader: &mut Reader<'a>, around: &Surroundings<'a>) -> Option<Class<'a>> {
     let name = reader.text(&annotations::CLASS)?;
     let class = around.classes.get_key_value(name).map(|(name, keys)| Class { name, keys });
@@ -110,11 +110,11 @@ pub(super) fn class<'a>(reader: &mut Reader<'a>, around: &Surroundings<'a>) -> O
     class
 }
 
-/// Where the load balancer stands and how it reaches the Nodes.
+/// The placement of the load balancer and the subnet of its members.
 ///
-/// As OCCM does it: of a Service with a floating IP the class goes before the annotation for the load balancer, but behind it for
-/// the members; of an internal one it goes behind for both. A class without a name goes before the annotation for the load balancers
-/// of Services that name none, and for those of all internal Services.
+/// The precedence is that of OCCM. For the load balancer of a Service with a floating IP, the class precedes the annotation; for its
+/// members, the annotation precedes the class. For an internal Service, the annotation precedes the class for both. A class without a name
+/// precedes the annotation for the load balancers of Services that name no class, and of all internal Services.
 pub(super) fn place(
     reader: &mut Reader<'_>,
     around: &Surroundings<'_>,

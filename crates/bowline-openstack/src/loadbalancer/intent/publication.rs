@@ -1,22 +1,22 @@
-//! How a Service's address is shown in its status.
+//! How the status of a Service shows its address.
 
 use std::net::IpAddr;
 
 use bowline_cloud::{Ingress, IpMode, LoadBalancerStatus};
 
-/// How the address is shown.
+/// How the status shows the address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Publication {
-    /// By this host name, in place of it.
+    /// This host name instead of the address.
     Hostname(String),
-    /// By a host name that resolves to it: the address, a dot and this.
+    /// A host name that resolves to the address: the address, a dot and this suffix.
     HostnameOfAddress(String),
-    /// As it is.
+    /// The address itself, with this `ipMode`.
     Address(IpMode),
 }
 
 impl Publication {
-    /// The status of a load balancer that is reached at an address.
+    /// The status of a Service that is reached at this address.
     #[must_use]
     pub fn status(&self, address: IpAddr) -> LoadBalancerStatus {
         let hostname = |name: String| Ingress { hostname: Some(name.into()), ..Ingress::default() };

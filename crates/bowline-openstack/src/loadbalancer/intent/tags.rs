@@ -1,38 +1,38 @@
-//! The tags that a Service asks for on its load balancer, its listeners and its pools, beside those that say whose they are.
+//! The tags that a Service requests for its load balancer, listeners and pools, in addition to those that prove ownership.
 //!
-//! As with OCCM, tags are only added: what other people or tools put on an object stays, and so does what an annotation asked for
-//! before. Users write them, so none may look like a tag that proves ownership.
+//! As in OCCM, tags are only added: tags from other users or tools stay, and so do tags that an earlier value of the annotation requested.
+//! Users write them, so none may look like a tag that proves ownership.
 
 use crate::loadbalancer::names::LOAD_BALANCER_PREFIX;
 use crate::loadbalancer::ownership;
 
-/// The most tags of one annotation. Octavia has no limit; every list of the project carries all of them.
+/// The most tags of one annotation. Octavia has no limit, but every list of the project contains all of them.
 pub(crate) const MOST: usize = 50;
 
-/// The longest tag that Octavia takes, in characters.
+/// The longest tag that Octavia accepts, in characters.
 pub(crate) const LONGEST: usize = 255;
 
-/// The tags of all three annotations.
+/// The tags of all three annotations (load balancer, listener, pool).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExtraTags {
-    /// Of the load balancer, if it is the Service's own.
+    /// For the load balancer, if the Service owns it.
     pub balancer: Vec<String>,
-    /// Of each listener of the Service.
+    /// For each listener of the Service.
     pub listener: Vec<String>,
-    /// Of each pool of the Service.
+    /// For each pool of the Service.
     pub pool: Vec<String>,
 }
 
 impl ExtraTags {
-    /// Whether no annotation asks for any.
+    /// Whether no annotation requests any tag.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.balancer.is_empty() && self.listener.is_empty() && self.pool.is_empty()
     }
 }
 
-/// The tags that a text lists, each once, in its order; none if one of them cannot be used. As with OCCM, commas and white space
-/// separate them.
+/// Parses a list of tags, separated by commas or white space as in OCCM. Duplicates are dropped, the order is kept. `None` if a tag is not
+/// usable or there are too many.
 #[must_use]
 pub(crate) fn parse(text: &str) -> Option<Vec<String>> {
     let mut tags: Vec<String> = Vec::new();
@@ -51,14 +51,14 @@ pub(crate) fn parse(text: &str) -> Option<Vec<String>> {
     Some(tags)
 }
 
-/// Whether Octavia can store a tag, and it proves nothing. Octavia's database compares without regard to case and has no characters
-/// of four bytes.
+/// Whether Octavia can store the tag, and the tag cannot be mistaken for proof of ownership. Octavia's database compares case-insensitively
+/// and cannot store characters of four bytes.
 fn is_usable(tag: &str) -> bool {
     let storable = |sign: char| !sign.is_control() && sign <= '\u{ffff}';
     tag.chars().count() <= LONGEST && tag.chars().all(storable) && !is_reserved(tag)
 }
 
-/// Whether a tag begins like one by which a load balancer is known to be a Service's or a cluster's.
+/// Whether a tag has the prefix of one that proves the ownership of a Service or a cluster.
 fn is_reserved(tag: &str) -> bool {
     let lower = tag.to_lowercase();
     [LOAD_BALANCER_PREFIX, ownership::RESERVED].iter().any(|prefix| lower.starts_with(prefix))

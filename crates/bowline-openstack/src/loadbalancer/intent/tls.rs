@@ -1,4 +1,5 @@
-//! The certificate with which a load balancer ends TLS: a reference into a store. Whether it is there is not asked here.
+//! The certificate with which a load balancer terminates TLS, as a reference to a store. Whether the certificate exists is not checked
+//! here.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use crate::loadbalancer::annotations::{self, Reader, clipped, is_short};
 /// A reference to a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsReference {
-    /// As it is written, and as Octavia gets it.
+    /// The reference as written by the user; Octavia gets it unchanged.
     pub text: String,
-    /// What it names in Barbican; nothing if `container-store` is another store, where it cannot be checked.
+    /// The object in Barbican; `None` if `container-store` is another store, whose references cannot be checked.
     pub stored: Option<Stored>,
 }
 
-/// What a certificate is in Barbican.
+/// The kind of object that holds a certificate in Barbican.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stored {
     /// A container.
@@ -25,12 +26,12 @@ pub enum Stored {
     Secret(SecretId),
 }
 
-/// The store in which references are checked.
+/// The value of `container-store` for which references are checked.
 const BARBICAN: &str = "barbican";
 
-/// The certificate of a Service. An annotation that is empty says: none.
+/// The certificate of a Service. An empty annotation means none and overrides cloud.conf.
 ///
-/// All ports of a Service share it: there may be a thousand.
+/// All ports of a Service share the reference, because there may be a thousand of them.
 pub(super) fn reference(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<Arc<TlsReference>> {
     let row = &annotations::TLS_CONTAINER_REF;
     let annotated = reader.raw(row);

@@ -1,4 +1,4 @@
-//! What each port of a Service speaks on its listener and its pool, and how its members are asked whether they are well.
+//! The protocols of the listener and the pool of each port of a Service, and its health checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::loadbalancer::features::Features;
 /// A version of the PROXY protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyProtocol {
-    /// The one of text.
+    /// Version 1, the text format.
     V1,
-    /// The one of bytes.
+    /// Version 2, the binary format.
     V2,
 }
 
 impl ProxyProtocol {
-    /// The version that a value of the annotation asks for.
+    /// The version for a value of the annotation; `None` for any other value.
     #[must_use]
     pub fn asked(value: &str) -> Option<Self> {
         match value {
@@ -40,27 +40,28 @@ impl ProxyProtocol {
 /// One port of a Service: its listener, its pool and its monitor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortIntent {
-    /// Its place in `spec.ports`, which is part of its names.
+    /// Its index in `spec.ports`, which is part of the names of its objects.
     pub place: usize,
-    /// The port clients connect to.
+    /// The port that clients connect to.
     pub port: u16,
-    /// The port of the Nodes; without one there are no members.
+    /// The node port; `None` means that the pool has no members.
     pub node_port: Option<u16>,
-    /// What the listener speaks. With the port it is what a listener is known by.
+    /// The protocol of the listener. Together with the port it identifies the listener.
     pub listener_protocol: Protocol,
-    /// What the pool speaks.
+    /// The protocol to the members.
     pub pool_protocol: Protocol,
-    /// The headers that the listener adds.
+    /// The headers that the listener inserts.
     pub insert_headers: BTreeMap<String, String>,
     /// The certificate of the listener.
     pub tls: Option<Arc<TlsReference>>,
-    /// How members are asked; `HTTP` means a GET of [`bowline_cloud::service::HEALTH_CHECK_PATH`] that is answered with 200.
+    /// The type of the health monitor; `None` if there is none. `HTTP` means a GET of [`bowline_cloud::service::HEALTH_CHECK_PATH`] that
+    /// must return 200.
     pub monitor: Option<MonitorType>,
-    /// The port on which members are asked, if it is not the one that gets the traffic.
+    /// The port of the health checks, if it is not `node_port`.
     pub monitor_port: Option<u16>,
 }
 
-/// What a Service says for all of its ports.
+/// The settings that apply to all ports of a Service.
 #[derive(Debug, Clone)]
 pub(super) struct Speech {
     pub(super) proxy: Option<ProxyProtocol>,
@@ -70,21 +71,21 @@ pub(super) struct Speech {
 }
 
 impl Speech {
-    /// TLS, HTTP and PROXY are spoken over TCP: other ports stay as they are, where OCCM asks for what Octavia refuses or for a
-    /// listener that reaches nobody.
+    /// The settings that apply to a port with this protocol. TLS, HTTP and PROXY need TCP, so other ports are passed through. For these
+    /// OCCM requests what Octavia refuses, or a listener that does not work.
     fn over(&self, protocol: ServiceProtocol) -> Self {
         let plain = Self { proxy: None, x_forwarded_for: false, tls: None, monitored: self.monitored };
         if protocol == ServiceProtocol::Tcp { self.clone() } else { plain }
     }
 
-    /// Whether a port gets something else than it asks for because it is not TCP.
+    /// Whether a setting is ignored for some port because the port is not TCP.
     pub(super) fn leaves_out(&self, service: &ServiceView) -> bool {
         let speaks = self.proxy.is_some() || self.x_forwarded_for || self.tls.is_some();
         speaks && service.ports.iter().any(|port| port.protocol != ServiceProtocol::Tcp)
     }
 }
 
-/// What each port of a Service wants.
+/// The intent of each port of a Service.
 pub(super) fn ports(service: &ServiceView, speech: &Speech, features: Features) -> Vec<PortIntent> {
     service
         .ports
@@ -122,7 +123,7 @@ fn own(protocol: ServiceProtocol) -> Protocol {
     match protocol {
         ServiceProtocol::Udp => Protocol::Udp,
         ServiceProtocol::Sctp => Protocol::Sctp,
-        // A port that does not say it is TCP.
+        // TCP is the default of Kubernetes.
         ServiceProtocol::Tcp | ServiceProtocol::Unknown => Protocol::Tcp,
     }
 }
@@ -153,7 +154,7 @@ pub(super) fn monitor_of(protocol: ServiceProtocol) -> MonitorType {
     }
 }
 
-/// Where Nodes tell whether they have a pod of the Service, if they can be asked.
+/// The health check node port, if the health monitor can use it; `None` otherwise.
 fn health_port(
     service: &ServiceView,
     port: &ServicePort,

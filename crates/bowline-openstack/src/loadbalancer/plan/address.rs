@@ -1,7 +1,7 @@
-//! By which address a Service is reached: that of the load balancer, or a floating IP that leads to it.
+//! The address of a Service: that of its load balancer, or a floating IP attached to it.
 //!
-//! Only the owner of a load balancer changes its floating IP; when it has left, who inherits it leads one there if none does. One that we
-//! did not make is never deleted, only detached.
+//! Only the owner of a load balancer changes its floating IP. If the owner has left, its successor attaches a floating IP if none is
+//! attached. A floating IP that was not created for this Service is never deleted, only detached.
 
 use std::net::IpAddr;
 
@@ -20,17 +20,17 @@ use crate::loadbalancer::wanted::{FloatingPlace, Wanted, WantedAddress};
 
 const ASKED: &str = "the Service asks for this floating IP";
 
-/// The address, once the steps are done.
+/// The address of the Service after the steps are done.
 #[derive(Default)]
 pub(super) struct Reached {
     pub(super) steps: Steps,
-    /// None if it is not known yet.
+    /// `None` if it is not known yet.
     pub(super) address: Option<IpAddr>,
-    /// Why it is not the one that is wanted.
+    /// Why the wanted address cannot be provided.
     pub(super) problem: Option<String>,
 }
 
-/// A floating IP that is wanted.
+/// The floating IP that a Service wants, with the data that the decision needs.
 struct Wish<'a> {
     wanted: &'a Wanted,
     found: &'a Found,
@@ -58,7 +58,8 @@ pub(super) fn reached(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> Reac
     }
 }
 
-/// A floating IP that the Service does not need any more.
+/// Releases a floating IP that the Service no longer needs: detaches it if it is to be kept or was not created for this Service, deletes it
+/// otherwise.
 fn give_back(wanted: &Wanted, floating: &FloatingIp, keep: bool, why: &str) -> Planned<CloudStep> {
     if keep {
         return detach(floating, &format!("{why} and its floating IP is kept"));
@@ -69,8 +70,8 @@ fn give_back(wanted: &Wanted, floating: &FloatingIp, keep: bool, why: &str) -> P
     Planned::new(CloudStep::new(Action::DeleteFloatingIp(floating.id.clone())), why)
 }
 
-/// Takes away the floating IP of a load balancer that is given up before the Service showed any address. Only this process knows whose it is
-/// once it leads nowhere: another leader would make a second one, and this one would stay for ever.
+/// Deletes the floating IP of a load balancer that is abandoned before the status of the Service showed any address. Once it is detached,
+/// only this process knows that it belongs to this Service: the next leader would create a second one and leave this one as an orphan.
 pub(super) fn untold(wanted: &Wanted, found: &Found) -> Steps {
     let WantedAddress::Floating { asked: None, keep_floating_ip: false, .. } = &wanted.address else {
         return Vec::new();
@@ -83,14 +84,15 @@ pub(super) fn untold(wanted: &Wanted, found: &Found) -> Steps {
     own.into_iter().map(|one| give_back(wanted, one, false, why)).collect()
 }
 
-/// Why a load balancer is not even made: the address or the port that the Service chooses belongs to something else, or the floating IP
-/// that it asks for leads elsewhere.
+/// Why no load balancer is created: the address or the port that the Service requests is in use by another object, or the requested
+/// floating IP is not available.
 pub(super) fn is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
     let place = found.place_taken.clone();
     place.or_else(|| port_is_taken(wanted, found)).or_else(|| asked_is_taken(wanted, found))
 }
 
-/// A load balancer on that port would be reached at the address of another Service, which could not have the port any more.
+/// Why the requested port cannot be used: it has a floating IP of another Service. The new load balancer would be reached at that address,
+/// and the other Service could not use the port any more.
 fn port_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
     let port = wanted.balancer.vip.port.as_ref()?;
     let taken = found.floating.of_others.first()?;
@@ -100,12 +102,12 @@ fn port_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
 fn asked_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
     let WantedAddress::Floating { asked: Some(asked), .. } = &wanted.address else { return None };
     let floating = found.floating.asked.as_ref().filter(|floating| floating.floating_ip_address == *asked)?;
-    // On the port of an earlier load balancer it is where the new one needs it.
+    // The floating IP is already on the requested port, left there by an earlier load balancer of the Service.
     let is_there = floating.port_id.is_some() && floating.port_id == wanted.balancer.vip.port;
     if is_there { None } else { not_free(floating, found) }
 }
 
-/// Why a floating IP that the Service asks for cannot be had: it is attached elsewhere, or belongs to another Service.
+/// Why a requested floating IP is not available: it is attached to another port, or belongs to another Service.
 fn not_free(floating: &FloatingIp, found: &Found) -> Option<String> {
     let owner = || found.floating.asked_owner.as_deref().map(|why| reserved(floating, why));
     floating.port_id.as_ref().map(|_port| taken(floating)).or_else(owner)
@@ -142,8 +144,9 @@ impl Wish<'_> {
         }
     }
 
-    /// A description is no proof: a Service of this name in another cluster, or an earlier one, may have kept the floating IP. It is
-    /// described anew then, so that it is not deleted with this Service.
+    /// Attaches a floating IP to a port. The description alone is no proof of ownership: a Service of the same name in another cluster, or
+    /// an earlier Service of this name, may have kept the floating IP. Without another proof the description is changed, so that the
+    /// floating IP is not deleted with this Service.
     fn attach(&self, floating: &FloatingIp, port: &PortId, reason: &str) -> Planned<CloudStep> {
         let names = &self.wanted.names;
         let is_unproven = names.describes_own_floating_ip(&floating.description)
@@ -154,14 +157,14 @@ impl Wish<'_> {
         Planned::new(step, format!("{reason} ({})", floating.floating_ip_address))
     }
 
-    /// The one that is asked for if it leads here; else always the same one.
+    /// The attached floating IP: the requested one if it is attached, else the one with the lowest id, so that the choice is stable.
     fn current(&self) -> Option<&FloatingIp> {
         let attached = by_id(&self.found.floating.attached, |floating| &floating.id);
         let asked = attached.iter().find(|floating| Some(floating.floating_ip_address) == self.asked);
         asked.or_else(|| attached.first()).copied()
     }
 
-    /// No floating IP leads here.
+    /// Attaches the first floating IP: none is attached yet.
     fn first(&self) -> Reached {
         let own = self.claim.there.balancer.vip_address;
         let Some(port) = &self.claim.there.balancer.vip_port_id else { return Reached::default() };
@@ -170,13 +173,14 @@ impl Wish<'_> {
             None => Ok(self.lead_any(port)),
         };
         match step {
-            // Without an external network it is reached by its own address.
+            // Without an external network the Service is reached at the address of the load balancer.
             Ok(step) => Reached { address: own, steps: step.into_iter().collect(), problem: None },
             Err(problem) => Reached { problem: Some(problem), ..Reached::default() },
         }
     }
 
-    /// Another one leads here than the one that the Service insists on. Before the old one goes, the new one is there.
+    /// Replaces the attached floating IP by the one that the Service insists on. A requested floating IP that does not exist is created
+    /// before the old one is released. An existing one is attached after the old one is released.
     fn exchange(&self, asked: IpAddr, current: IpAddr) -> Reached {
         let still = |problem: String| Reached {
             address: Some(current),
@@ -231,7 +235,8 @@ impl Wish<'_> {
         }
     }
 
-    /// One that was made for the Service, or for the one whose heir it is, before, if one is left; else a new one.
+    /// Attaches a detached floating IP that was created for this Service or for the former owner of the load balancer, preferably the one
+    /// that the status shows; creates a new one if there is none.
     fn lead_any(&self, port: &PortId) -> Option<Planned<CloudStep>> {
         let left = by_id(&self.found.floating.left, |floating| &floating.id);
         let known =
@@ -258,7 +263,7 @@ impl Wish<'_> {
             port_id: port.cloned(),
             description: self.wanted.names.floating_ip_description(),
         };
-        // An address is in one subnet; to try it in others makes no sense.
+        // An address belongs to one subnet, so there is no point in trying several.
         let subnets = match asked {
             Some(_) if place.subnets.len() > 1 => Vec::new(),
             _ => place.subnets.clone(),

@@ -1,4 +1,4 @@
-//! The load balancer itself: made, given up, joined, shown.
+//! Plans creation, deletion and tags of the load balancer itself, and the status that it gives a Service.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ use crate::loadbalancer::step::{Action, CloudStep, Seen};
 use crate::loadbalancer::tenancy::rules;
 use crate::loadbalancer::wanted::Wanted;
 
-/// There is none.
+/// Plans the creation of the load balancer if the Service has none.
 pub(super) fn create(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     let named = wanted
         .named
@@ -42,8 +42,9 @@ pub(super) fn create(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     Plan::Act(vec![Planned::new(step, reason)])
 }
 
-/// Octavia accepts no change of a load balancer in ERROR but its deletion or failover. It is deleted only if it serves nobody
-/// (safety rail SR-19): a new one follows, behind the same floating IP. The framework holds the step until that was seen twice.
+/// Plans what to do about a load balancer in ERROR. Octavia accepts only its deletion or a failover. It is deleted only if it carries no
+/// traffic (safety rail SR-19); a new one then follows behind the same floating IP. The framework performs the deletion only after two
+/// observations agree.
 pub(super) fn broken(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan {
     let balancer = &claim.there.balancer;
     let id = &balancer.id;
@@ -90,7 +91,7 @@ pub(super) fn broken(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadB
     Plan::Act(in_one_go(untold.into_iter().chain([delete]).collect()))
 }
 
-/// Whether parts of a load balancer are of unknown origin. A deletion would take them too (safety rail SR-8).
+/// Whether the load balancer has parts of unknown origin, which a deletion would remove as well (safety rail SR-8).
 fn has_strangers(wanted: &Wanted, claim: &Claim<'_>) -> bool {
     match &claim.there.children {
         Children::Known(tree) => !removal::is_all_ours(&wanted.names, claim, tree),
@@ -98,8 +99,8 @@ fn has_strangers(wanted: &Wanted, claim: &Claim<'_>) -> bool {
     }
 }
 
-/// Those that were made besides the Service's own, as soon as Octavia lets them go. It does not wait for them: one that hangs would
-/// keep it from its address.
+/// Deletes duplicates of the load balancer as soon as they are ACTIVE or in ERROR. The plan does not wait for the others: a duplicate that
+/// is stuck in PENDING would delay the address of the Service.
 pub(super) fn twins(found: &Found) -> impl Iterator<Item = Planned<CloudStep>> {
     let at_rest = |twin: &&FoundBalancer| {
         let status = &twin.balancer.provisioning_status;
@@ -113,20 +114,20 @@ pub(super) fn twins(found: &Found) -> impl Iterator<Item = Planned<CloudStep>> {
     })
 }
 
-/// The tags of the Service come before its listeners, so that nobody else takes its place. Other tags stay, but those of an earlier
-/// Service of its name, which went and left its load balancer.
+/// Adds the tags of the Service. This step precedes the listeners, so that no other Service claims the load balancer in between. Other tags
+/// stay, except those of an earlier Service of the same name that left its load balancer behind.
 pub(super) fn join(wanted: &Wanted, claim: &Claim<'_>) -> Option<Planned<CloudStep>> {
     let there = &claim.there.balancer.tags;
-    // Of a name that was cut nobody knows whose it is.
+    // Truncated names are ambiguous, so they never prove that an earlier Service of this name owned the load balancer.
     let inherits = claim.owner && !wanted.names.is_cut() && wanted.ownership.is_of_others(there);
-    // What a Service asks for is not put on the load balancer of another one.
+    // Tags requested by a Service are not added to a load balancer of another Service.
     let asked: &[String] = if claim.owner { &wanted.extra_tags.balancer } else { &[] };
     let asked = tags::missing(asked, there);
     let is_complete = claim.is_tagged() && !inherits && !claim.rests_on_status;
     if !wanted.balancer.tagged || (is_complete && asked.is_empty()) {
         return None;
     }
-    // A Service of another cluster with the same name has the same tag, so only its UID shows that it is there.
+    // A Service of another cluster with the same name has the same tag, so only its UID tag shows that it uses the load balancer.
     let may_be_stale = inherits && claim.foreign.is_none() && claim.sharers().is_empty();
     let is_stale = |tag: &String| may_be_stale && is_of_a_service(tag);
     let kept = there.iter().filter(|tag| !tag.is_empty() && !is_stale(tag));
@@ -145,7 +146,7 @@ pub(super) fn join(wanted: &Wanted, claim: &Claim<'_>) -> Option<Planned<CloudSt
     Some(claim.step(Action::UpdateBalancer(change), reason))
 }
 
-/// How the Service is reached, with one entry more for each further address of a Service of two IP families.
+/// The status of the Service. A dual-stack Service gets one more entry for each additional VIP, unless a host name is shown.
 pub(super) fn status(wanted: &Wanted, balancer: &LoadBalancer, address: IpAddr) -> LoadBalancerStatus {
     let shown = &wanted.publication;
     let mut status = shown.status(address);

@@ -1,7 +1,7 @@
-//! Listeners, pools, members and monitors of an active load balancer.
+//! Plans listeners, pools, members and health monitors of an active load balancer.
 //!
-//! What stands in the way goes first; then each port gets what it wants, in order; what nobody wants any more goes last, so that
-//! nothing waits for it. What other Services have here is never touched.
+//! The order of steps: delete listeners that block a wanted port, create or update the listeners of `spec.ports` in order, and finally
+//! delete what is no longer wanted, so that deletions delay nothing. Objects of other Services are never changed.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ fn key_of(listener: &Listener) -> ListenerKey {
     ListenerKey { protocol: listener.protocol.clone(), port: listener.protocol_port }
 }
 
-/// The steps that take a listener away: its pool goes before it, and what is in the pool goes with it.
+/// The steps that delete a listener: first its default pool, with its members and monitor, then the listener.
 pub(super) fn delete(
     names: &Names,
     claim: &Claim<'_>,
@@ -90,8 +90,8 @@ pub(super) fn delete(
         found.pool.listeners.iter().all(|user| *user == listener.id)
             && !elsewhere.into_iter().any(|other| other.default_pool_id.as_ref() == Some(id))
     };
-    // A pool that is not its default is somebody's who routes by paths: it stays. So does one of a listener without a default pool, unless
-    // it has our name.
+    // A pool that is not the default pool belongs to an L7 policy of another client, so it stays. If the listener has no default pool, only
+    // a pool with a name of this Service is deleted.
     let default = |found: &&FoundPool| match &listener.default_pool_id {
         Some(id) => *id == found.pool.id,
         None => names.is_own_pool(&found.pool.name),
@@ -105,7 +105,7 @@ pub(super) fn delete(
     steps
 }
 
-/// Pools of ours that no listener has: left when a change was interrupted.
+/// Deletes pools of this Service without a listener: leftovers of an interrupted change.
 pub(super) fn left_pools(names: &Names, claim: &Claim<'_>, tree: &Tree) -> Steps {
     let used = |found: &FoundPool| {
         tree.listeners.iter().any(|of| of.default_pool_id.as_ref() == Some(&found.pool.id))

@@ -1,7 +1,8 @@
-//! Whose a load balancer and its listeners are: by their names, and by the tags on them.
+//! Determines the owner of a load balancer and of its listeners, by their names and tags.
 //!
-//! What is not proven ours is never changed. Names are the same in two clusters of the same `--cluster-name`, and truncated names in one
-//! cluster. Where either is possible, the name needs a second proof: the tag with the Service's UID, or the status of the Service.
+//! An object without proof of ownership is never changed. Names are the same in two clusters with the same `--cluster-name`, and truncated
+//! names can be the same within one cluster. Where either is possible, the name needs a second proof: the tag with the UID of the Service,
+//! or the status of the Service.
 
 use std::collections::BTreeSet;
 
@@ -16,42 +17,43 @@ use crate::loadbalancer::step::{Action, CloudStep, Seen};
 use crate::loadbalancer::tenancy::sharing;
 use crate::loadbalancer::wanted::{Wanted, WantedAddress};
 
-/// What a Service is to a load balancer.
+/// The relation of a Service to a load balancer.
 pub(super) struct Claim<'a> {
-    /// The load balancer.
     pub(super) there: &'a FoundBalancer,
-    /// Whether it is the Service's own: it bears the name that it has for this Service.
+    /// Whether the Service owns the load balancer: its name is the one that Bowline, OCCM or the in-tree provider gives for this Service,
+    /// possibly under a former cluster name.
     pub(super) owner: bool,
-    /// Its name from a time when the cluster was called otherwise.
+    /// The current name of the load balancer, if it contains a former `--cluster-name` and the load balancer is this Service's.
     pub(super) former: Option<&'a str>,
-    /// Another cluster that says that it is its own, while this one does not.
+    /// The UID of another cluster that has its tag on the load balancer, if this cluster has none there.
     pub(super) other_cluster: Option<&'a str>,
-    /// Another cluster that uses it, whether this one does or not.
+    /// The UID of another cluster that has its tag on the load balancer, whether or not this cluster has one there as well.
     pub(super) foreign: Option<&'a str>,
-    /// Whether only the status of the Service proves that it uses the load balancer: its tags are added while the status shows the address.
+    /// Whether only the status of the Service proves that it uses the load balancer. Its tags are then added while the status still shows
+    /// the address.
     pub(super) rests_on_status: bool,
-    /// Why the name of the Service, which the load balancer has as its name or as a tag, does not prove that this Service is meant.
+    /// Why the load balancer may mean another Service, although its name or one of its tags is the name of this Service.
     pub(super) contested: Option<String>,
-    /// The tags of Services that want the load balancer and may keep it when its owner has left it.
+    /// The tags of Services that want the load balancer and may keep it after its owner has left.
     keepers: BTreeSet<&'a str>,
     names: &'a Names,
     tag: String,
-    /// Whether this tag is that of this Service, and not of another one with the same.
+    /// Whether `tag` on this load balancer means this Service, and not another one with the same name.
     is_tag_ours: bool,
 }
 
-/// Whose a listener is.
+/// The owner of a listener.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Holder<'l> {
-    /// This Service's.
+    /// This Service.
     Us,
-    /// Another Service's, by its tag.
+    /// Another Service, by its tag.
     Service(&'l str),
-    /// Nobody says so.
+    /// Neither a tag nor a name proves an owner.
     Unknown,
 }
 
-/// Two load balancers with the name of one.
+/// Reports that several load balancers have the name of this Service.
 pub(super) fn namesakes(names: &Names, found: &Found) -> Option<String> {
     let ids: BTreeSet<&str> = found.namesakes.iter().map(openstack_client::LoadBalancerId::as_str).collect();
     let ids: Vec<&str> = ids.into_iter().collect();
@@ -65,8 +67,8 @@ pub(super) fn namesakes(names: &Names, found: &Found) -> Option<String> {
     })
 }
 
-/// Whether a load balancer that has the Service's name under another cluster name was made for this Service before the cluster was
-/// renamed. What the Service's annotations say is no proof: another cluster may have a Service of the same namespace and name.
+/// Whether a load balancer with the name of this Service under another cluster name was created for this Service before the cluster was
+/// renamed. The annotations of the Service are no proof: another cluster may have a Service of the same namespace and name.
 fn was_ours(names: &Names, ownership: &Ownership, found: &Found, balancer: &LoadBalancer) -> bool {
     let of_others = clusters_in(&balancer.tags).any(|uid| Some(uid) != ownership.cluster.as_deref());
     if of_others || found.has_own {
@@ -77,7 +79,7 @@ fn was_ours(names: &Names, ownership: &Ownership, found: &Found, balancer: &Load
     found.shows(balancer) || (balancer.name.len() < MAX_NAME_BYTES && is_former())
 }
 
-/// Why a load balancer with the name of this Service is not used.
+/// The message for a load balancer that has the name of this Service and the tag of another cluster.
 fn of_other_cluster(balancer: &LoadBalancer, cluster: &str) -> String {
     let id = &balancer.id;
     format!(
@@ -86,7 +88,7 @@ fn of_other_cluster(balancer: &LoadBalancer, cluster: &str) -> String {
     )
 }
 
-/// Why the name that a load balancer has in common with this Service does not prove that this Service is meant.
+/// The message for a load balancer whose name or tag is that of this Service, but may mean another Service.
 fn contested(names: &Names, foreign: Option<&str>, balancer: &LoadBalancer) -> String {
     let (id, name) = (&balancer.id, names.load_balancer());
     match foreign {
@@ -102,12 +104,12 @@ fn contested(names: &Names, foreign: Option<&str>, balancer: &LoadBalancer) -> S
     }
 }
 
-/// Whether the name and the tag of the Service are this Service's where a load balancer has them.
+/// Whether the name and the tag of the Service on a load balancer mean this Service.
 struct Proof {
-    /// Whether the load balancer is the Service's own.
+    /// Whether the Service owns the load balancer.
     own: bool,
     is_tag_ours: bool,
-    /// Whether only the status of the Service can prove that.
+    /// Whether only the status of the Service proves ownership.
     rests_on_status: bool,
 }
 
@@ -120,7 +122,7 @@ impl Proof {
         let is_described =
             || names.describes_own_load_balancer(&balancer.description) && !ownership.is_of_others(tags);
         let is_unambiguous = !is_foreign && (!names.is_cut() || is_described());
-        // Kubernetes' own provider made the name of the Service's UID, which no other Service has.
+        // The in-tree provider derived the name from the UID of the Service, which is unique.
         let legacy = there.by == FoundBy::LegacyName || balancer.name == names.legacy_load_balancer();
         let own = legacy || (balancer.name == names.load_balancer() && (is_proven || is_unambiguous));
         Self {
@@ -131,7 +133,7 @@ impl Proof {
     }
 }
 
-/// The tags of a load balancer and, as far as they are known, of its listeners.
+/// The tags of a load balancer and, if they were read, of its listeners.
 fn tags_on(there: &FoundBalancer) -> impl Iterator<Item = &str> {
     let listeners: &[Listener] = match &there.children {
         Children::Known(tree) => &tree.listeners,
@@ -154,7 +156,7 @@ impl<'a> Claim<'a> {
         let Proof { own, is_tag_ours, rests_on_status } = Proof::of(names, ownership, found, there);
         let is_named_alike = name == tag || tags.contains(&tag);
         let contested = (is_named_alike && !is_tag_ours).then(|| contested(names, foreign, balancer));
-        // A Service that has its own tag on it already shares it with another cluster.
+        // A Service that already has its own tag on the load balancer shares it with another cluster.
         let is_named = there.by == FoundBy::Id && !tags.contains(&tag);
         let former = Some(name).filter(|name| {
             !own && is_named
@@ -181,23 +183,23 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// Whether a tag is the Service's.
+    /// Whether a tag is that of this Service, under the present or the former name of the cluster.
     pub(super) fn is_own(&self, tag: &str) -> bool {
         (self.is_tag_ours && tag == self.tag) || Some(tag) == self.former
     }
 
-    /// Whether the Service has its tag on the load balancer.
+    /// Whether the load balancer has the tag of the Service.
     pub(super) fn is_tagged(&self) -> bool {
         self.there.balancer.tags.iter().any(|tag| self.is_own(tag))
     }
 
-    /// Whether the Service is on the load balancer already.
+    /// Whether the Service already uses the load balancer: it owns it or has its tag on it.
     pub(super) fn joined(&self) -> bool {
         self.owner || self.is_tagged()
     }
 
-    /// Whether the Service sees to how the load balancer is reached. That is its owner's affair; when the owner has left it to those who
-    /// share it, it is that of the first of them, always the same one.
+    /// Whether the Service manages the address of the load balancer. Its owner does; if the owner has left, its successor does (see
+    /// [`Self::heir`]).
     pub(super) fn leads_to_it(&self) -> bool {
         self.owner || self.inherits()
     }
@@ -206,7 +208,8 @@ impl<'a> Claim<'a> {
         self.heir().is_some_and(|heir| self.is_own(heir))
     }
 
-    /// The first of those who are on a load balancer whose owner has left it, and may keep it.
+    /// The tag of the successor: the first Service, in the order of the tags, on a load balancer whose owner has left, among those that may
+    /// keep it. `None` while the owner uses the load balancer, and for a load balancer that no Service made or that another cluster uses.
     pub(super) fn heir(&self) -> Option<&'a str> {
         let (name, tags) = (self.there.balancer.name.as_str(), &self.there.balancer.tags);
         let made_for_one = name.starts_with(LOAD_BALANCER_PREFIX) && self.foreign.is_none();
@@ -215,18 +218,18 @@ impl<'a> Claim<'a> {
         on_it.min().filter(|_first| is_left)
     }
 
-    /// Whether the Service of a tag may keep the load balancer when its owner has left it.
+    /// Whether the Service of a tag may keep the load balancer after its owner has left.
     pub(super) fn may_keep(&self, tag: &str) -> bool {
         self.keepers.contains(tag)
     }
 
-    /// The tags of other Services.
+    /// The tags of other Services on the load balancer, without those on its listeners.
     pub(super) fn others(&self) -> Vec<&'a str> {
         let tags = self.there.balancer.tags.iter().map(String::as_str);
         tags.filter(|tag| tag.starts_with(LOAD_BALANCER_PREFIX) && !self.is_own(tag)).collect()
     }
 
-    /// All other Services that are on it, by its tags or by those of a listener.
+    /// The tags of all other Services that use the load balancer, by its tags or by those of its listeners.
     pub(super) fn sharers(&self) -> BTreeSet<&'a str> {
         let listeners: &[Listener] = match &self.there.children {
             Children::Known(tree) => &tree.listeners,
@@ -239,8 +242,8 @@ impl<'a> Claim<'a> {
         self.others().into_iter().chain(on_listeners).collect()
     }
 
-    /// Whose a listener is. One without tags belongs to the owner if it has a name that was given for the owner's Service: Octavia before
-    /// API version 2.5 has no tags, and what people add with its command line or Horizon has none either.
+    /// The owner of a listener. A listener without tags belongs to the owner of the load balancer if its name was given for the owner:
+    /// Octavia before API version 2.5 has no tags, and listeners that users create with the CLI or Horizon have none either.
     pub(super) fn holder<'l>(&self, listener: &'l Listener) -> Holder<'l> {
         let tags = listener.tags.iter().map(String::as_str);
         if tags.clone().any(|tag| self.is_own(tag)) {
@@ -264,17 +267,17 @@ impl<'a> Claim<'a> {
             || former.is_some_and(|name| self.names.is_own_listener(&name))
     }
 
-    /// A step on this load balancer.
+    /// A step on this load balancer, valid for its observed version.
     pub(super) fn step(&self, action: Action, reason: impl Into<String>) -> Planned<CloudStep> {
         Planned::new(CloudStep::on(self.seen(), action), reason)
     }
 
-    /// The load balancer as it was seen.
+    /// The id and the observed version of the load balancer.
     pub(super) fn seen(&self) -> Seen {
         Seen { id: self.there.balancer.id.clone(), version: self.there.version }
     }
 
-    /// Why the Service must not use it.
+    /// Why the Service must not use the load balancer; empty if it may.
     pub(super) fn refusals(&self, wanted: &Wanted) -> Vec<String> {
         let id = &self.there.balancer.id;
         if self.owner {

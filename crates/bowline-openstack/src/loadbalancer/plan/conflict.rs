@@ -1,4 +1,5 @@
-//! What is at a port already. Octavia has one listener for TCP at a port, whatever it speaks, one for UDP and one for SCTP.
+//! Finds the listeners that already use a port. Octavia allows one listener per port and transport protocol: one over TCP, whatever its
+//! protocol, one over UDP and one over SCTP.
 
 use openstack_client::load_balancer::{Listener, Protocol, ProvisioningStatus};
 
@@ -7,14 +8,14 @@ use super::order::by_id;
 use crate::loadbalancer::found::Tree;
 use crate::loadbalancer::wanted::ListenerKey;
 
-/// What is at a port that is wanted.
+/// The listeners at a wanted port.
 #[derive(Default)]
 pub(super) struct AtPort<'t> {
-    /// The listener that is wanted.
+    /// The listener that already has the wanted protocol, to be kept.
     pub(super) same: Option<&'t Listener>,
-    /// Our listeners that must go first, and why.
+    /// Listeners of this Service that have to be deleted first, with the reason.
     pub(super) first_goes: Vec<(&'t Listener, String)>,
-    /// Why the port cannot be had.
+    /// Why the port is not available.
     pub(super) problems: Vec<String>,
 }
 
@@ -28,10 +29,10 @@ pub(super) fn at_port<'t>(key: &ListenerKey, claim: &Claim<'_>, tree: &'t Tree) 
         match claim.holder(listener) {
             Holder::Us => match spoilt(key, listener) {
                 Some(reason) => at.first_goes.push((listener, reason)),
-                // Of two that are alike the other one is not wanted.
+                // Of two identical listeners the second one is not wanted; it is deleted later.
                 None => at.same = at.same.or(Some(listener)),
             },
-            // On our own load balancer we take over what is as we want it, if no other Service says it is its own.
+            // On its own load balancer, a Service takes over a listener with the wanted protocol if no tag assigns it to another Service.
             Holder::Unknown if same && claim.owner => at.same = at.same.or(Some(listener)),
             Holder::Unknown => {
                 at.problems.push(taken(key, listener, "does not bear the tag of this Service"));
@@ -42,7 +43,7 @@ pub(super) fn at_port<'t>(key: &ListenerKey, claim: &Claim<'_>, tree: &'t Tree) 
     at
 }
 
-/// Why a listener of ours must be made anew.
+/// Why a listener of this Service has to be deleted and created again.
 fn spoilt(key: &ListenerKey, listener: &Listener) -> Option<String> {
     let (at, id, speaks) = (port(key), &listener.id, &listener.protocol);
     if listener.provisioning_status == ProvisioningStatus::Error {
@@ -59,7 +60,7 @@ fn taken(key: &ListenerKey, listener: &Listener, whose: &str) -> String {
     )
 }
 
-/// A port in words.
+/// The port and protocol, for messages.
 pub(super) fn port(key: &ListenerKey) -> String {
     format!("port {}/{}", key.port, key.protocol)
 }

@@ -1,4 +1,4 @@
-//! A listener: made, or changed in what differs and in nothing else. Its name stays as it is, as OCCM leaves it.
+//! Plans creation and updates of a listener. An update contains only the fields that differ. The name stays as it is, as in OCCM.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::text::{Differences, few};
 use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::{Wanted, WantedListener};
 
-/// The header that tells the client's address.
+/// The HTTP header with the address of the client.
 const FORWARDED_FOR: &str = "X-Forwarded-For";
 
 pub(super) fn create(wanted: &Wanted, claim: &Claim<'_>, wish: &WantedListener) -> Planned<CloudStep> {
@@ -44,7 +44,7 @@ pub(super) fn update(
     Some(claim.step(Action::UpdateListener(found.id.clone(), Box::new(change)), reason))
 }
 
-/// Adds the tags that the Service asks for and that are missing.
+/// Adds the missing ones of the tags that the Service requests.
 pub(super) fn add_asked(tags: &mut Vec<String>, asked: &[String], differs: &mut Differences) {
     let missing: Vec<String> = tags::missing(asked, tags).into_iter().cloned().collect();
     if !missing.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn add_asked(tags: &mut Vec<String>, asked: &[String], differs: &mut 
     }
 }
 
-/// Our tag is added, and those that the Service asks for; the others stay.
+/// The tags with that of the Service and those that it requests added; the others stay. `None` if none is missing.
 fn tags(
     wanted: &Wanted,
     claim: &Claim<'_>,
@@ -87,12 +87,12 @@ fn cidrs(wish: &WantedListener, found: &Listener, differs: &mut Differences) -> 
     Change::Set(wanted)
 }
 
-/// The same network is always written the same.
+/// Normalizes a CIDR, so that different spellings of the same network compare equal. Returns the text unchanged if it is no CIDR.
 fn canonical(cidr: &str) -> String {
     cidr.parse().map_or_else(|_| cidr.to_owned(), |net: IpNet| net.trunc().to_string())
 }
 
-/// Only the header that is ours to set; the others stay.
+/// The headers with `X-Forwarded-For` changed; the others stay. `None` if it does not differ.
 fn headers(
     wish: &WantedListener,
     found: &Listener,

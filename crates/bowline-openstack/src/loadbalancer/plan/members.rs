@@ -1,8 +1,9 @@
-//! The members of a pool: all at once, or one by one where the provider asks for it.
+//! Plans the members of a pool: as one batch, or one by one if the provider requires serial calls.
 //!
-//! Octavia knows a member by its address and port, and cannot change its subnet: such a member is taken out and put back, in
-//! halves, so that traffic goes on. Members of Nodes that leave stay, with the weight 0, until they are drained. Other weights, and
-//! switched-off members, are left as somebody set them; but where members are drained, a weight of 0 is ours.
+//! Octavia identifies a member by its address and port, and cannot change its subnet: such a member is removed and added again, at most
+//! half of the members at a time, so that the pool keeps serving. Members of Nodes that leave stay with weight 0 until they are drained.
+//! Other weights and disabled members stay as they were set by others; where members are drained, a weight of 0 is set by Bowline and
+//! reverted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -19,23 +20,24 @@ use crate::loadbalancer::members;
 use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::{Wanted, WantedListener, WantedPool};
 
-/// By what Octavia knows a member.
+/// The address and port by which Octavia identifies a member.
 type Spot = (IpAddr, u16);
 
-/// A pool with the members that it has and those that it shall have.
+/// A pool with its observed and its wanted members.
 struct Members<'a> {
     claim: &'a Claim<'a>,
     at: String,
     pool: &'a FoundPool,
     wanted: &'a [BatchMember],
-    /// The same as they are wished for, if nobody leaves.
+    /// The wanted members in their shared form, if the Service does not drain members.
     wish: Option<&'a members::Members>,
     found: BTreeMap<Spot, &'a Member>,
 }
 
 pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, wish: &WantedListener, pool: &FoundPool) -> Steps {
     let nobody_leaves = wish.pool.leaving.as_ref().is_none_or(Vec::is_empty);
-    // Of thousands of members nobody looks at each where none has changed.
+    // Skips the comparison of thousands of members if the members that were last sent are known to be in the pool and equal the wanted
+    // ones.
     if nobody_leaves && !wanted.serial && pool.members.are(&wish.pool.members) {
         return Steps::new();
     }
@@ -47,13 +49,14 @@ pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, wish: &WantedListener, p
     if wanted.serial { members.one_by_one() } else { members.all_at_once() }
 }
 
-/// All that a pool shall have: those that are wanted, and of those that leave who is there, in its subnet.
+/// All members that a pool should have: the wanted ones, and those of leaving Nodes that are still in the pool, with the subnet they have
+/// there.
 fn with_leaving(wish: &WantedPool, found: &BTreeMap<Spot, &Member>) -> Vec<BatchMember> {
     let members = wish.members.to_vec();
     let Some(leaving) = &wish.leaving else { return members };
     let taken: BTreeSet<Spot> = members.iter().map(spot).collect();
     let weighed = |member: &BatchMember, found: Option<&&Member>| {
-        // Octavia leaves a weight of which nothing is said as it is.
+        // Octavia keeps the weight of a member if the request has none.
         let serves_again = found.is_some_and(|found| weight(found) == 0).then_some(1);
         BatchMember { weight: member.weight.or(serves_again), ..member.clone() }
     };
@@ -65,7 +68,7 @@ fn with_leaving(wish: &WantedPool, found: &BTreeMap<Spot, &Member>) -> Vec<Batch
     stay.chain(leave).collect()
 }
 
-/// Octavia's own, where it does not tell.
+/// The weight of a member; 1, the default of Octavia, if the answer has none.
 fn weight(member: &Member) -> i64 {
     member.weight.unwrap_or(1)
 }
@@ -78,7 +81,7 @@ fn spot_of(member: &Member) -> Spot {
     (member.address, member.protocol_port)
 }
 
-/// Whether a member is in another subnet than it shall be. Where nothing is said, Octavia has chosen.
+/// Whether a member is in another subnet than wanted. `false` if either side does not name a subnet: Octavia then chose one.
 fn is_elsewhere(wanted: &BatchMember, found: &Member) -> bool {
     let (wanted, found) = (wanted.subnet_id.as_ref(), found.subnet_id.as_ref());
     wanted.zip(found).is_some_and(|(wanted, found)| wanted != found)
@@ -94,7 +97,7 @@ impl<'a> Members<'a> {
         self.found.iter().filter(|(spot, _)| !wanted.contains(spot)).map(|(_, member)| *member).collect()
     }
 
-    /// Members at the same spot that differ.
+    /// Members with the same address and port for which `differs` is true.
     fn differing(
         &self,
         differs: impl Fn(&BatchMember, &Member) -> bool,
@@ -112,7 +115,7 @@ impl<'a> Members<'a> {
         news.into_iter().chain(self.moves(&moving)).collect()
     }
 
-    /// Takes out those that are in another subnet and puts them back, never more than half of all at a time.
+    /// Removes the members that are in another subnet and adds them again, at most half of all members at a time.
     fn moves(&self, moving: &[Spot]) -> Steps {
         let before = self.wanted.len();
         let mut steps = Steps::new();
@@ -136,7 +139,7 @@ impl<'a> Members<'a> {
         few(&these.map(|member| member.name.as_str()).collect::<Vec<_>>())
     }
 
-    /// All members that are wanted but those that are out; those that stay where they are keep their subnet.
+    /// Sets all wanted members except `out`. The members in `stay` keep their observed subnet.
     fn set(&self, out: &[Spot], stay: &[Spot], change: SetChange, reason: &str) -> Planned<CloudStep> {
         let (out, stay): (BTreeSet<_>, BTreeSet<_>) = (out.iter().collect(), stay.iter().collect());
         let within = self.wanted.iter().filter(|member| !out.contains(&spot(member)));
@@ -155,7 +158,7 @@ impl<'a> Members<'a> {
         self.claim.step(Action::SetMembers { pool, members, change }, format!("{}: {reason}", self.at))
     }
 
-    /// Who joined, who left, who changed, and how many left; none if the members are the right ones.
+    /// A description of what changes, and the number of members removed; `None` if nothing differs.
     fn news(&self) -> Option<(String, usize)> {
         let joined: Vec<&str> = self.missing().iter().map(|member| member.name.as_str()).collect();
         let leftover = self.leftover();
@@ -176,7 +179,7 @@ impl<'a> Members<'a> {
         let moved_names: BTreeSet<&str> = moved.iter().copied().collect();
         let left = leftover.iter().map(|member| member.name.as_str());
         let left: Vec<&str> = left.filter(|name| !moved_names.contains(name)).collect();
-        // Who gets no new connections counts as removed: what holds back the one holds back the other.
+        // A drained member counts as removed, so the limit on removals holds back draining as well.
         let removed = left.len() + drained.len();
         let told = [
             (joined, "joined"),
@@ -194,7 +197,7 @@ impl<'a> Members<'a> {
         (!told.is_empty()).then(|| (told.join("; "), removed))
     }
 
-    /// First those that are missing, so that there are never fewer than before.
+    /// Adds missing members before it deletes others, so that the pool does not shrink. A member that has to be recreated is deleted first.
     fn one_by_one(&self) -> Steps {
         let (leftover, found) = (self.leftover(), self.found.len());
         let other = |wanted: &BatchMember, found: &Member| {

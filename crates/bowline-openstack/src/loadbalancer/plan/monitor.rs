@@ -1,4 +1,4 @@
-//! The health monitor of a pool. Its name is corrected, as OCCM does it.
+//! Plans the health monitor of a pool. A changed name is corrected, as in OCCM.
 
 use openstack_client::load_balancer::{HealthMonitor, HealthMonitorUpdate, ProvisioningStatus};
 
@@ -10,7 +10,7 @@ use crate::loadbalancer::found::FoundPool;
 use crate::loadbalancer::step::Action;
 use crate::loadbalancer::wanted::{WantedListener, WantedMonitor};
 
-/// What Octavia takes where nothing is said: who says nothing any more gets it as well.
+/// The default of Octavia for `max-retries-down`. It is set again when the Service and cloud.conf no longer give a value.
 const MAX_RETRIES_DOWN: i64 = 3;
 
 pub(super) fn steps(claim: &Claim<'_>, wish: &WantedListener, pool: &FoundPool) -> Steps {
@@ -37,7 +37,7 @@ pub(super) fn steps(claim: &Claim<'_>, wish: &WantedListener, pool: &FoundPool) 
     }
 }
 
-/// Why it must be made anew.
+/// Why the health monitor has to be deleted and created again.
 fn spoilt(wanted: &WantedMonitor, found: &HealthMonitor) -> Option<String> {
     if found.provisioning_status == ProvisioningStatus::Error {
         return Some(format!("Octavia gave health monitor {} up (ERROR)", found.id));

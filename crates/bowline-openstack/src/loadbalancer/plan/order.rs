@@ -1,6 +1,6 @@
-//! One order for what has none: clouds list in any, and the same state must give the same plan.
+//! A stable order for objects that clouds list in any order: the same state must give the same plan.
 
-/// These, by their ids.
+/// The items sorted by their ids.
 pub(in crate::loadbalancer) fn by_id<'a, T, K: Ord + 'a>(
     all: impl IntoIterator<Item = &'a T>,
     id: impl Fn(&'a T) -> &'a K,

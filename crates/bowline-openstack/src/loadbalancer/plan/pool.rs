@@ -1,4 +1,4 @@
-//! The pool of a listener: made, changed, or made anew where Octavia cannot change it. Its name stays as it is.
+//! Plans the pool of a listener: creates it, updates it, or recreates it where Octavia cannot change it. The name stays as it is.
 
 use std::collections::BTreeSet;
 
@@ -41,15 +41,16 @@ pub(super) fn steps(
     steps
 }
 
-/// Its default pool. Others that belong to it are chosen by the path of a request, and are not ours.
+/// The default pool of the listener, or the one with the lowest id if the listener names no default pool. Other pools belong to L7
+/// policies, which Bowline does not create.
 fn of_listener<'t>(tree: &'t Tree, listener: &'t Listener) -> Option<&'t FoundPool> {
     let default = |found: &&FoundPool| listener.default_pool_id.as_ref() == Some(&found.pool.id);
     let any = || tree.pools_of(listener).min_by_key(|found| &found.pool.id);
     tree.pools_of(listener).find(default).or_else(any)
 }
 
-/// Why the pool of a listener is left alone: somebody else's listener sends its traffic there too, or another of ours that is wanted,
-/// and members for the one would not be those for the other.
+/// Why the pool of a listener is not changed: another listener uses it as well, either one that is not this Service's or another wanted
+/// listener of this Service. The members for the one would be wrong for the other.
 pub(super) fn is_of_others_too(
     claim: &Claim<'_>,
     tree: &Tree,
@@ -77,7 +78,7 @@ pub(super) fn is_of_others_too(
     ))
 }
 
-/// Why it must be made anew.
+/// Why the pool has to be deleted and created again.
 fn spoilt(wish: &WantedListener, found: &FoundPool) -> Option<String> {
     let (id, is, wanted) = (&found.pool.id, &found.pool.protocol, &wish.pool.protocol);
     if found.pool.provisioning_status == ProvisioningStatus::Error {
@@ -108,7 +109,7 @@ fn update(
     Some(claim.step(Action::UpdatePool(is.id.clone(), Box::new(change)), reason))
 }
 
-/// Those that the Service asks for are added; the others stay.
+/// The tags with the requested ones added; the others stay. `None` if none is missing.
 fn tags(wanted: &Wanted, is: &Pool, differs: &mut Differences) -> Option<Vec<String>> {
     let mut tags: Vec<String> = is.tags.iter().filter(|tag| !tag.is_empty()).cloned().collect();
     let before = tags.len();
@@ -118,12 +119,12 @@ fn tags(wanted: &Wanted, is: &Pool, differs: &mut Differences) -> Option<Vec<Str
     (tags.len() > before).then_some(tags)
 }
 
-/// A change that leaves a pool as it is. It says whether the pool is on: the OVN provider gives up a pool that is not told.
+/// An update that changes nothing. It contains `admin_state_up`, because the OVN provider sets a pool to ERROR if an update omits it.
 pub(super) fn unchanged(pool: &Pool) -> PoolUpdate {
     PoolUpdate { admin_state_up: Some(pool.admin_state_up.unwrap_or(true)), ..PoolUpdate::default() }
 }
 
-/// By its kind only: Octavia may add values of its own.
+/// Compares only the type of session persistence: Octavia may add defaults to the other fields.
 fn persistence(
     is: Option<&SessionPersistence>,
     wanted: Option<&SessionPersistence>,

@@ -1,9 +1,9 @@
-//! What is done so that nothing of a Service is left.
+//! Plans the removal of everything that belongs to a Service.
 //!
-//! A load balancer is deleted whole only if its name is this Service's, or that of a Service of this cluster that no longer wants it, no other Service
-//! uses it, and every listener and pool on it is known to be this Service's. From all others only this Service's own parts are removed.
-//! A load balancer that a user made is never deleted. A floating IP is deleted only if its description names this Service (SR-9).
-//! It is deleted also if the load balancer stays and has no listener any more.
+//! A load balancer is deleted only if all of these hold: its name is that of this Service, or of a Service of this cluster that no longer
+//! wants it; no other Service uses it; every listener and pool on it is proven to be this Service's. From all other load balancers only the
+//! parts of this Service are removed. A load balancer that a user created is never deleted. A floating IP is deleted only if its
+//! description names this Service (SR-9). It is also deleted if the load balancer stays without any listener.
 
 use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
 use openstack_client::load_balancer::{Listener, LoadBalancerUpdate, ProvisioningStatus};
@@ -22,7 +22,7 @@ use crate::loadbalancer::tenancy::sharing;
 
 const GONE: &str = "the Service wants no load balancer any more";
 
-/// What is done so that nothing of a Service is left.
+/// Returns the plan that removes everything of a Service.
 #[must_use]
 pub fn remove(removal: &Removal, found: &Found) -> LoadBalancerPlan {
     if let Some(problem) = claim::namesakes(&removal.names, found) {
@@ -37,7 +37,8 @@ pub fn remove(removal: &Removal, found: &Found) -> LoadBalancerPlan {
     let claim = Claim::of(&removal.names, &removal.ownership, found, there);
     let is_namesake = claim.contested.is_some() && there.balancer.name == removal.names.load_balancer();
     if is_namesake || (claim.owner && claim.other_cluster.is_some()) {
-        // It has our name and is another cluster's, or another Service's; so may be the floating IPs. The security group has the Service's UID.
+        // The load balancer has the name of this Service and belongs to another cluster or Service. The same may be true for the floating
+        // IPs. The security group has the UID of the Service in its name, so it is safe to remove.
         return act(group_steps(found));
     }
     let status = &there.balancer.provisioning_status;
@@ -63,11 +64,11 @@ fn act(steps: Steps) -> LoadBalancerPlan {
     if steps.is_empty() { Plan::Settled(LoadBalancerStatus::default()) } else { Plan::Act(in_one_go(steps)) }
 }
 
-/// Whether the load balancer is deleted as well.
+/// Whether the load balancer is deleted, too.
 ///
 /// # Errors
 ///
-/// The plan to wait, if what is on it could not be read.
+/// The plan to wait, if the listeners and pools could not be read.
 fn is_deleted_whole(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<bool, LoadBalancerPlan> {
     if !is_for_a_service(removal, found, claim) || !claim.others().is_empty() {
         return Ok(false);
@@ -76,14 +77,16 @@ fn is_deleted_whole(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Resu
     Ok(claim.sharers().is_empty() && unknown_part(removal, claim, tree).is_none())
 }
 
-/// Whether the load balancer was made for this Service, or for a Service of this cluster that no longer wants it, and this Service uses it.
+/// Whether this Service uses the load balancer, and it was created for this Service or for a Service of this cluster that no longer wants
+/// it.
 fn is_for_a_service(removal: &Removal, found: &Found, claim: &Claim<'_>) -> bool {
     let of_cluster = || service_in(&claim.there.balancer.name, removal.names.cluster()).is_some();
     let is_left = || of_cluster() && claim.foreign.is_none() && !found.owner_may_want_it;
     claim.joined() && claim.other_cluster.is_none() && (claim.owner || is_left())
 }
 
-/// Why the load balancer stays although the last Service on it goes: parts of it are of unknown origin.
+/// Why the load balancer stays although its last Service leaves it: parts of it are of unknown origin. `None` if it does not stay for that
+/// reason.
 #[must_use]
 pub fn strangers(removal: &Removal, found: &Found) -> Option<String> {
     let there = there(found)?;
@@ -99,20 +102,20 @@ pub fn strangers(removal: &Removal, found: &Found) -> Option<String> {
     ))
 }
 
-/// The part of unknown origin that keeps a load balancer from being deleted with the last Service on it, in words.
+/// The part of unknown origin that prevents the deletion of a load balancer with its last Service, for messages; `None` if there is none.
 fn unknown_part(removal: &Removal, claim: &Claim<'_>, tree: &Tree) -> Option<&'static str> {
     if !is_all_ours(&removal.names, claim, tree) {
         return Some("listeners or pools that were not made for this Service");
     }
     let tags = &claim.there.balancer.tags;
     let is_of_cluster = removal.ownership.cluster_tag().is_some_and(|tag| tags.contains(&tag));
-    // The owner of the load balancer may have asked for tags of its own. Unknown tags count only while no tag of this cluster proves that
-    // a Service of this cluster owned it.
+    // The former owner may have requested tags. Unknown tags count only while no tag of this cluster proves that a Service of this cluster
+    // owned the load balancer.
     let is_unknown = !claim.owner && !is_of_cluster && has_unknown_tags(tags);
     is_unknown.then_some("tags of unknown origin, and no tag of this cluster")
 }
 
-/// Whether a load balancer that was made for another Service has a tag that neither Kubernetes nor Bowline gives.
+/// Whether a load balancer that was created for another Service has a tag that neither OCCM nor Bowline sets.
 fn has_unknown_tags(tags: &[String]) -> bool {
     let known = |tag: &String| {
         tag.is_empty()
@@ -123,8 +126,8 @@ fn has_unknown_tags(tags: &[String]) -> bool {
     !tags.iter().all(known)
 }
 
-/// Whether every listener and pool is this Service's: by its tag, by the name that we give, or as the default pool of a listener. A pool that
-/// only an L7 policy of a listener uses is somebody else's: we make no policies.
+/// Whether every listener and pool is this Service's: by its tag, by its name, or as the default pool of a listener. A pool that only an L7
+/// policy uses belongs to another client: Bowline creates no policies.
 pub(super) fn is_all_ours(names: &Names, claim: &Claim<'_>, tree: &Tree) -> bool {
     let listener = |listener: &Listener| {
         claim.holder(listener) == Holder::Us || (claim.owner && names.is_own_listener(&listener.name))
@@ -137,8 +140,8 @@ pub(super) fn is_all_ours(names: &Names, claim: &Claim<'_>, tree: &Tree) -> bool
     tree.listeners.iter().all(listener) && tree.pools.iter().all(pool)
 }
 
-/// The floating IPs that lead to a load balancer that is deleted, if they were made for this Service. All others stay: Neutron detaches
-/// them when the load balancer's port is deleted.
+/// Deletes the floating IPs attached to the load balancer that were created for this Service, unless they are kept. All others stay:
+/// Neutron detaches them when the port of the load balancer is deleted.
 fn attached_floating(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Steps {
     let step = |floating: &FloatingIp| {
         let step = CloudStep::while_as(claim.seen(), Action::DeleteFloatingIp(floating.id.clone()));
@@ -152,10 +155,11 @@ fn own_floating<'f>(removal: &Removal, found: &'f Found) -> Vec<&'f FloatingIp> 
     by_id(found.floating.attached.iter().filter(ours), |floating| &floating.id)
 }
 
-/// A Service leaves a load balancer that other Services stay on. A floating IP that was made for it becomes that of the Service which sees
-/// to the address from now on, so that it is released with that one; if none of them may keep the address, or all of them are about to
-/// leave as well, it is released now. So it is if no Service and no listener stays. If it is kept, it keeps the description of the Service that
-/// leaves.
+/// Plans the floating IP when a Service leaves a load balancer that is not deleted.
+///
+/// A floating IP that was created for this Service gets the description of the next Service that manages the address, so that it is
+/// released with that one. It is released now if none of the other Services may keep the address, or if all of them are about to leave, and
+/// also if neither a Service nor a listener stays. If it is to be kept, it keeps the description of the Service that leaves.
 fn hand_over_floating(removal: &Removal, found: &Found, claim: &Claim<'_>, tree: &Tree) -> Steps {
     let cluster = removal.names.cluster();
     let tenants = claim.sharers();
@@ -186,7 +190,7 @@ fn hand_over_floating(removal: &Removal, found: &Found, claim: &Claim<'_>, tree:
     own_floating(removal, found).into_iter().map(step).collect()
 }
 
-/// The floating IPs that were made for this Service and lead nowhere.
+/// Deletes the detached floating IPs that were created for this Service, unless they are kept.
 fn left_floating(removal: &Removal, found: &Found) -> Steps {
     let description = removal.names.floating_ip_description();
     let ours = found.floating.left.iter().filter(|floating| floating.description == description);
@@ -205,7 +209,7 @@ fn group_steps(found: &Found) -> Steps {
     found.group.as_ref().map(group::removal_steps).unwrap_or_default()
 }
 
-/// The load balancer goes. One that Octavia gave up cannot be taken apart: it goes with all that hangs on it.
+/// The steps that delete the load balancer. One in ERROR accepts no change of its parts, so it is deleted with a cascade.
 fn delete(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, LoadBalancerPlan> {
     let balancer = &claim.there.balancer;
     let cascade = removal.cascade || balancer.provisioning_status == ProvisioningStatus::Error;
@@ -228,7 +232,7 @@ fn delete(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, 
     Ok(steps)
 }
 
-/// The load balancer stays: what is known to be the Service's goes, its tags at last.
+/// The steps if the load balancer stays: remove what is proven to be this Service's, and its tags last.
 fn leave(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, LoadBalancerPlan> {
     let id = &claim.there.balancer.id;
     if !claim.joined() {
@@ -258,8 +262,8 @@ fn known<'a>(claim: &Claim<'a>) -> Result<&'a Tree, LoadBalancerPlan> {
     }
 }
 
-/// Removes the Service's tags. The tag of the cluster stays while another Service of the cluster uses the load balancer, and on a load
-/// balancer that was made for this Service; one that the last Service had only joined is left as it was before.
+/// Removes the tags of the Service. The tag of the cluster stays while another Service of the cluster uses the load balancer, and on a load
+/// balancer that was created for this Service. On one that the last Service of the cluster had only joined, it is removed as well.
 fn untag(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Option<Planned<CloudStep>> {
     let (old, service) = (&claim.there.balancer.tags, removal.ownership.service_tag());
     let is_own = |tag: &String| claim.is_own(tag) || *tag == service;

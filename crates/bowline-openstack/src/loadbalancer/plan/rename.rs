@@ -1,6 +1,6 @@
-//! New names after `--cluster-name` was changed: of all that the cluster has on a load balancer, and of the load balancer at last.
+//! Renames all objects of a cluster on a load balancer after `--cluster-name` was changed, the load balancer last.
 //!
-//! Who calls has made sure that the load balancer is this Service's own. What other clusters have on it keeps its name.
+//! The caller has checked that this Service owns the load balancer. Objects of other clusters keep their names.
 
 use bowline_cloud::Planned;
 use openstack_client::load_balancer::{
@@ -17,14 +17,14 @@ use crate::loadbalancer::names::{cluster_of, in_cluster};
 use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::Wanted;
 
-/// From one name of the cluster to the other.
+/// The former and the present name of the cluster.
 struct Renaming<'a> {
     from: &'a str,
     to: &'a str,
 }
 
 impl Renaming<'_> {
-    /// The new name, unless it stays.
+    /// The new name; `None` if the name stays or is not of the former cluster.
     fn name(&self, old: &str) -> Option<String> {
         let ours = cluster_of(old) == Some(self.from);
         Some(old).filter(|_old| ours).and_then(|old| in_cluster(old, self.to)).filter(|new| new != old)
@@ -54,8 +54,8 @@ pub(super) fn steps(
     described(wanted, found, &renaming, &reason).chain(named).collect()
 }
 
-/// The floating IPs of the Service get its description in this cluster, by which they are known to be its own from then on. They come
-/// first: once the load balancer has its new name, nothing says that they were made for this Service.
+/// Gives the floating IPs of the Service the description with the new cluster name, which proves from then on that they are its own. This
+/// has to precede the new name of the load balancer: after that, nothing proves that they were created for this Service.
 fn described<'a>(
     wanted: &'a Wanted,
     found: &'a Found,

@@ -1,15 +1,15 @@
-//! Tags that a Service asks for: those that are missing are added, all others stay. Pure.
+//! Tags that a Service requests: missing ones are added, all others stay. Pure.
 
-/// The most tags of one object. Every list of the project carries them, and each change of the annotation may add some.
+/// The most tags of one object. Every list of the project contains them, and each change of the annotation may add more.
 pub(in crate::loadbalancer) const MOST: usize = 100;
 
-/// The tags to add to those that are there; none if there would be too many.
+/// The requested tags that are missing; empty if the object would have more than [`MOST`].
 pub(in crate::loadbalancer) fn missing<'a>(asked: &'a [String], there: &[String]) -> Vec<&'a String> {
     let missing: Vec<&String> = asked.iter().filter(|tag| !there.contains(tag)).collect();
     if there.len() + missing.len() > MOST { Vec::new() } else { missing }
 }
 
-/// Whether tags are not added because there would be too many.
+/// Whether missing tags are not added because the object would have more than [`MOST`].
 pub(in crate::loadbalancer) fn are_too_many(asked: &[String], there: &[String]) -> bool {
     missing(asked, there).is_empty() && asked.iter().any(|tag| !there.contains(tag))
 }

@@ -1,8 +1,8 @@
-//! The rules of `[Tenancy]` as a ValidatingAdmissionPolicy: the API server refuses at once what the controller would refuse.
+//! The rules of `[Tenancy]` as a ValidatingAdmissionPolicy: the API server rejects immediately what the controller would refuse.
 //!
-//! Made from the rules of one cloud.conf and the table of [`rules`](super::rules). It refuses nothing that the controller accepts. The
-//! rules about sharing are not in it: whose a load balancer is only the cloud tells. On an update only values that change are judged, so
-//! that Services from before a rule can be edited.
+//! Generated from the rules of one cloud.conf and the table of [`rules`](super::rules). It rejects nothing that the controller accepts. The
+//! rules about sharing are not included, because the owner of a load balancer is known only in the cloud. On an update only changed values
+//! are checked, so that Services that are older than a rule can be edited.
 
 use serde_json::{Value, json};
 
@@ -20,14 +20,14 @@ const HEAD: &str = "\
 # What it is: docs/explanation/tenancy.md
 ";
 
-/// A rule that forbids something: its row, and its place among the rules of the row.
+/// A rule that forbids something: its row, and its index among the rules of the row.
 type Forbidding<'a> = (&'static RuleRow, usize, Rule<'a, &'a [String]>);
 
-/// The policy and its binding as YAML; `None` if no rule limits what a Service may ask for.
+/// The policy and its binding as YAML; `None` if no rule limits what a Service may request.
 ///
 /// # Errors
 ///
-/// If a document cannot be written as YAML.
+/// If a document cannot be serialized as YAML.
 pub fn manifest(conf: &CloudConf) -> Result<Option<String>, serde_saphyr::SerializeError> {
     let forbidding = forbidding(conf);
     if forbidding.is_empty() {
@@ -54,12 +54,12 @@ fn policy(conf: &CloudConf, forbidding: &[Forbidding<'_>]) -> Value {
         "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": NAME},
         "spec": {
-            // What cannot be evaluated is left to the controller, which enforces the same rules.
+            // If an expression fails, the controller decides; it enforces the same rules.
             "failurePolicy": "Ignore",
             "matchConstraints": {"resourceRules": [services]},
             "matchConditions": [{"name": "load-balancer-of-this-controller", "expression": MATCHES}],
             "variables": variables,
-            // One validation for all: of several that fail, the API server reports the first only.
+            // One validation for all rules: if several validations fail, the API server reports only the first one.
             "validations": [{
                 "expression": "size(variables.forbidden) == 0",
                 "message": "a rule of the cluster's administrator forbids a value of this Service; see docs/explanation/tenancy.md",
@@ -78,7 +78,7 @@ fn binding() -> Value {
     })
 }
 
-/// All rules that forbid something, in the order of the table; those of a row begin with the most specific section.
+/// All rules that forbid something, in the order of the table; within a row, the most specific section is first.
 fn forbidding(conf: &CloudConf) -> Vec<Forbidding<'_>> {
     let of_row = |row: &'static RuleRow| {
         let rules = conf.tenancy.rules(|section| (row.allowed)(section).as_deref());
@@ -88,7 +88,7 @@ fn forbidding(conf: &CloudConf) -> Vec<Forbidding<'_>> {
     RULES.iter().flat_map(of_row).filter(forbids).collect()
 }
 
-/// The variables in the order in which they need each other.
+/// The variables of the policy, each after those that it depends on.
 fn variables(conf: &CloudConf, forbidding: &[Forbidding<'_>]) -> Vec<(String, String)> {
     let before = MATCHES.replace("object.", "oldObject.");
     let mut variables = vec![
@@ -137,7 +137,7 @@ fn variables(conf: &CloudConf, forbidding: &[Forbidding<'_>]) -> Vec<(String, St
     variables
 }
 
-/// Whether the Service is internal, as the controller reads it.
+/// The expression that is true for an internal Service, with the semantics of the controller.
 fn internal(conf: &CloudConf) -> String {
     if conf.load_balancer.internal_lb {
         return "true".to_owned();
@@ -150,7 +150,7 @@ fn variable(what: &str, row: &RuleRow) -> String {
     format!("{what}_{}", row.key.replace('-', "_"))
 }
 
-/// Which of the rules of a row counts for the namespace of the Service, by its place; -1 for none.
+/// The expression for the index of the rule of a row that applies to the namespace of the Service; -1 if none does.
 fn which_rule(conf: &CloudConf, row: &RuleRow) -> String {
     let rules = conf.tenancy.rules(|section| (row.allowed)(section).as_deref());
     let mut text = String::new();
@@ -165,7 +165,7 @@ fn which_rule(conf: &CloudConf, row: &RuleRow) -> String {
     text
 }
 
-/// Whether a text fits a pattern in which `*` stands for any characters.
+/// The expression that matches a text with a pattern in which `*` stands for any characters.
 fn fits(text: &str, pattern: &str) -> String {
     if !pattern.contains('*') {
         return format!("{text} == {}", quoted(pattern));
@@ -182,12 +182,12 @@ fn fits(text: &str, pattern: &str) -> String {
     format!("{text}.matches({})", quoted(&expression))
 }
 
-/// Whether a rule counts for the namespace of the Service.
+/// The expression that is true if a rule applies to the namespace of the Service.
 fn counts(row: &RuleRow, place: usize) -> String {
     format!("variables.{} == {place}", variable("rule", row))
 }
 
-/// What a rule forbids in its annotation, as a list of at most one message.
+/// The expression for what a rule forbids in its annotation: a list of at most one message.
 fn found_in_annotation(row: &RuleRow, place: usize, rule: Rule<'_, &[String]>) -> String {
     let key = quoted(row.annotation.key);
     let value = format!("variables.annotations[{key}]");
@@ -206,7 +206,7 @@ fn found_in_annotation(row: &RuleRow, place: usize, rule: Rule<'_, &[String]>) -
     )
 }
 
-/// What a rule forbids in `spec.loadBalancerIP`.
+/// The expression for what a rule forbids in `spec.loadBalancerIP`; `None` if the rule does not apply to the field.
 fn found_in_spec(row: &RuleRow, place: usize, rule: Rule<'_, &[String]>) -> Option<String> {
     let governs = match row.key {
         "floating-ip" => "!variables.internal",
@@ -227,7 +227,7 @@ fn is_allowed(row: &RuleRow, allowed: &[String], value: &str) -> String {
     let one = |one: &str| match row.compared {
         Compared::Pattern | Compared::PatternOrEmpty => Some(fits(value, one)),
         Compared::Exactly => Some(format!("{value} == {}", quoted(one))),
-        // The API server reads no IPv4 address that is written as IPv6; the controller judges those.
+        // The API server does not parse IPv4-mapped IPv6 addresses; the controller checks those.
         Compared::Address => {
             let network = network(one).filter(|network| !is_mapped(network))?.trunc();
             Some(format!("cidr({}).containsIP({value})", quoted(&network.to_string())))
@@ -235,7 +235,7 @@ fn is_allowed(row: &RuleRow, allowed: &[String], value: &str) -> String {
     };
     let mut fits: Vec<String> = allowed.filter_map(one).collect();
     if row.compared == Compared::Address {
-        // What is no address is refused elsewhere.
+        // Anything that is no address is refused elsewhere.
         fits.insert(0, format!("!isIP({value})"));
     }
     if fits.is_empty() { "false".to_owned() } else { fits.join(" ||\n") }
@@ -245,7 +245,7 @@ fn is_mapped(network: &ipnet::IpNet) -> bool {
     matches!(network, ipnet::IpNet::V6(network) if network.addr().to_ipv4_mapped().is_some())
 }
 
-/// The controller's own words, with no more of the value than fits a line.
+/// The message of the controller, with the value shortened.
 fn message(row: &RuleRow, rule: Rule<'_, &[String]>, at: &str, value: &str) -> String {
     let (head, middle, tail) = (
         format!("{at} is \""),

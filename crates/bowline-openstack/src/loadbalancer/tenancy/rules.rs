@@ -1,8 +1,7 @@
-//! The values that a Service asks for, judged by the rules of its namespace: one row of a table for each rule. Pure.
+//! Checks the values that a Service requests against the rules of its namespace, with one table row per rule. Pure.
 //!
-//! Judged is what the Service itself says: its annotations and `spec.loadBalancerIP`. What comes from cloud.conf is the
-//! administrator's own choice. A rule is about wishes: it never takes away what a Service has. Whether a class is in force is judged by
-//! [`class`].
+//! The rules apply to what the Service itself sets: its annotations and `spec.loadBalancerIP`. Values from cloud.conf are the choice of the
+//! administrator. A rule applies to requests and never removes what a Service has. [`class`] determines whether a class is in force.
 
 pub mod class;
 
@@ -21,16 +20,16 @@ use crate::loadbalancer::tenancy::sharing;
 use crate::loadbalancer::unreadable::Serving;
 use crate::loadbalancer::wanted::Wanted;
 
-/// How a value is compared with those that are allowed.
+/// How a value is compared with the allowed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compared {
     /// `*` stands for any characters.
     Pattern,
-    /// The same, and the empty value of the annotation is a choice too: it overrides cloud.conf.
+    /// Like `Pattern`, and the empty value of the annotation is checked, too, because it overrides cloud.conf.
     PatternOrEmpty,
-    /// Letter by letter.
+    /// Exact match.
     Exactly,
-    /// As an IP address in a network.
+    /// As an IP address in one of the networks.
     Address,
 }
 
@@ -39,11 +38,11 @@ pub enum Compared {
 pub struct RuleRow {
     /// Its key in `[Tenancy]`.
     pub key: &'static str,
-    /// The annotation that it is about.
+    /// The annotation that it limits.
     pub annotation: Annotation,
-    /// How values are compared.
+    /// How its value is compared.
     pub compared: Compared,
-    /// What a section allows.
+    /// The values that a section allows.
     pub allowed: fn(&TenancySection) -> &Allowed,
 }
 
@@ -76,10 +75,10 @@ rows! {
     "class" CLASS Pattern class;
 }
 
-/// The key of the rule about classes.
+/// The key in `[Tenancy]` of the rule about classes.
 const CLASS: &str = "class";
 
-/// The field of a Service that asks for an address, as messages name it.
+/// The field of a Service that requests an address, as messages name it.
 pub(super) const SPEC_LOAD_BALANCER_IP: &str = "spec.loadBalancerIP";
 
 /// A value that a rule forbids.
@@ -87,15 +86,15 @@ pub(super) const SPEC_LOAD_BALANCER_IP: &str = "spec.loadBalancerIP";
 pub struct Forbidden {
     /// The key of the rule.
     pub rule: &'static str,
-    /// Where the value stands.
+    /// The annotation or field that has the value.
     pub place: Place,
     /// The value.
     pub value: String,
-    /// Where, what, by which rule, and what to do.
+    /// The message: place, value, rule, and what to do.
     pub message: String,
 }
 
-/// The values that the rules of its namespace forbid a Service, in the order of the table.
+/// The values of a Service that the rules of its namespace forbid, in the order of the table.
 #[must_use]
 pub fn forbidden(service: &ServiceView, conf: &CloudConf) -> Vec<Forbidden> {
     let rules = &conf.tenancy;
@@ -114,8 +113,8 @@ pub fn forbidden(service: &ServiceView, conf: &CloudConf) -> Vec<Forbidden> {
     annotated.chain(by_spec).collect()
 }
 
-/// `spec.loadBalancerIP` is the address of the load balancer of an internal Service, and of one that prefers IPv6; else it is the
-/// floating IP.
+/// Whether a rule applies to `spec.loadBalancerIP`. The field requests the VIP for an internal Service, the floating IP for others, and
+/// either for one that prefers IPv6.
 fn governs_load_balancer_ip(row: &RuleRow, service: &ServiceView, conf: &CloudConf) -> bool {
     let internal = service.annotations.get(annotations::INTERNAL.key) == Some("true");
     let internal = internal || conf.load_balancer.internal_lb;
@@ -135,7 +134,7 @@ fn judge(rules: &Tenancy, namespace: &str, row: &RuleRow, place: Place, value: &
     let is_allowed = match row.compared {
         Compared::Pattern | Compared::PatternOrEmpty => allows(rule.value, value),
         Compared::Exactly => allows_exactly(rule.value, value),
-        // What is no address is refused elsewhere.
+        // Anything that is no address is refused elsewhere.
         Compared::Address => {
             value.parse().ok().is_none_or(|address: IpAddr| allows_address(rule.value, address))
         }
@@ -157,7 +156,7 @@ fn judge(rules: &Tenancy, namespace: &str, row: &RuleRow, place: Place, value: &
     Some(Forbidden { rule: row.key, place, value: value.to_owned(), message })
 }
 
-/// Whether the rules of a namespace let its Services choose an address.
+/// Whether the rules of a namespace allow its Services to request an address.
 #[must_use]
 pub fn allows_address_of(
     rules: &Tenancy,
@@ -169,37 +168,37 @@ pub fn allows_address_of(
     rule.is_none_or(|rule| allows_address(rule.value, address))
 }
 
-/// The values that a rule allows, in words.
+/// The values that a rule allows, for messages.
 pub(super) fn listed(allowed: &[String]) -> String {
     let listed: Vec<&str> = allowed.iter().map(String::as_str).filter(|one| *one != NONE).collect();
     if listed.is_empty() { "none".to_owned() } else { listed.join(", ") }
 }
 
-/// What becomes of a forbidden value of a Service that has a load balancer.
+/// What happens with a forbidden value of a Service that has a load balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is in force already, and stays so.
+    /// It is already in force, and stays.
     Kept,
-    /// It counts as not said, and what is there agrees with it or does not depend on it.
+    /// It is treated as not set, and the existing objects agree with it or do not depend on it.
     Unsaid,
-    /// It counts as not said, and the Service is told that it does not get it.
+    /// It is treated as not set, and this is reported on the Service.
     Withheld,
 }
 
-/// Whether a Service has a load balancer already: then a rule takes nothing from it.
+/// Whether a Service already uses this load balancer. If so, a rule removes nothing from it.
 #[must_use]
 pub fn is_served(names: &Names, balancer: &LoadBalancer) -> bool {
     is_owner(names, balancer) || balancer.tags.contains(&names.tag())
 }
 
-/// Whether a load balancer has the name that it has for this Service. A truncated name may be that of another Service as well.
+/// Whether a load balancer has the name of this Service. A truncated name never counts, because it may be that of another Service as well.
 pub(in crate::loadbalancer) fn is_owner(names: &Names, balancer: &LoadBalancer) -> bool {
     let own = balancer.name == names.load_balancer() || balancer.name == names.legacy_load_balancer();
     own && !names.is_cut()
 }
 
 impl Forbidden {
-    /// Whether it is a class, whose outcome [`class::outcome`] knows.
+    /// Whether the value is a class; [`class::outcome`] determines its outcome.
     #[must_use]
     pub fn is_class(&self) -> bool {
         self.rule == CLASS
@@ -215,19 +214,19 @@ impl Forbidden {
         }
     }
 
-    /// What becomes of it, for a Service with this load balancer. A class has [`class::outcome`].
+    /// What happens with the value, for a Service with this load balancer. For classes see [`class::outcome`].
     #[must_use]
     pub fn outcome(&self, service: &ServiceView, serving: Serving<'_>) -> Outcome {
         let on = serving.balancer;
         let is = |there: Option<&str>| there.unwrap_or_default() == self.value;
         let address = self.value.parse::<IpAddr>().ok();
         let in_force = match self.rule {
-            // One that leads here stays whatever the Service says; so it is never led here anew because of the value.
+            // An attached floating IP stays whatever the annotation says, so the value is never needed to attach one.
             "floating-ip" => {
                 let shown = service.status.ingress.iter().any(|ingress| ingress.ip == address);
                 return if shown { Outcome::Unsaid } else { Outcome::Withheld };
             }
-            // They count when a floating IP is made, and nobody can tell later which of them did.
+            // They take effect when a floating IP is created, and cannot be determined from it later.
             "floating-network-id" | "floating-subnet-id" | "floating-subnet" | "floating-subnet-tags" => {
                 return Outcome::Unsaid;
             }
@@ -258,21 +257,22 @@ impl Forbidden {
     }
 }
 
-/// What the owner of a Service is told of a forbidden value that is in force.
+/// The event for a forbidden value that is in force.
 #[must_use]
 pub fn notice(forbidden: &Forbidden) -> Notice {
     let message = format!("{}. What the Service has stays as it is", forbidden.message);
     Notice { reason: "LoadBalancerValueForbidden", message }
 }
 
-/// What is reported of a Service that is served, when all is done that the rules allow.
+/// The problems to report for a Service with a load balancer, after everything that the rules allow is done.
 #[must_use]
 pub fn held_back(wanted: &Wanted, found: &Found) -> Vec<String> {
     let gone = found.balancer.as_ref().and_then(|at| sharing::owner_is_gone(wanted, &at.balancer));
     wanted.withheld.iter().cloned().chain(gone).collect()
 }
 
-/// Why a load balancer is not deleted to be made anew: it could not be made with values that are forbidden now, or cannot be read.
+/// Why a load balancer in ERROR is not deleted and created again: the new one could not have values that are forbidden now or cannot be
+/// parsed. `None` if nothing prevents it.
 #[must_use]
 pub fn keeps_from_recreation(wanted: &Wanted) -> Option<String> {
     let first = wanted.forbidden.first().or(wanted.unreadable.first())?;

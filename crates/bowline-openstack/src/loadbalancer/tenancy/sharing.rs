@@ -1,7 +1,7 @@
-//! Which load balancers a Service may join, and which of the Services on one may keep it when its owner is gone.
+//! Decides which load balancers a Service may join, and which Services may keep one after its owner is gone.
 //!
-//! The owner is told by the name of the load balancer. A name that may be truncated, or that does not tell where the cluster ends
-//! and the namespace begins, never proves a namespace.
+//! The name of the load balancer identifies the owner. A name that may be truncated, or in which the end of the cluster and the start of
+//! the namespace are ambiguous, never proves a namespace.
 
 use bowline_cloud::Planned;
 use openstack_client::load_balancer::LoadBalancer;
@@ -17,10 +17,10 @@ use crate::loadbalancer::ownership::Ownership;
 use crate::loadbalancer::step::{Action, CloudStep, Seen};
 use crate::loadbalancer::wanted::Wanted;
 
-/// How many characters a name of Kubernetes' own provider has: an `a` and 31 of the UID.
+/// The length of a name that the in-tree provider of Kubernetes gave: an `a` and 31 characters of the UID.
 const LEGACY_CHARS: usize = 32;
 
-/// Whose a load balancer is, as far as its name and its tags prove it.
+/// The owner of a load balancer, as far as its name and its tags prove it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner<'a> {
     /// A Service of this namespace of this cluster.
@@ -33,7 +33,7 @@ pub enum Owner<'a> {
     Nobody,
 }
 
-/// Whose a load balancer is.
+/// Determines the owner of a load balancer.
 #[must_use]
 pub fn owner<'a>(balancer: &'a LoadBalancer, cluster: &str, ownership: &Ownership) -> Owner<'a> {
     let name = balancer.name.as_str();
@@ -60,18 +60,18 @@ fn is_legacy(name: &str) -> bool {
     uid.is_some_and(|uid| uid.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase()))
 }
 
-/// A rule that keeps a namespace off a load balancer.
+/// A rule that does not let a namespace join a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
-    /// Whose the load balancer is, in words.
+    /// The owner of the load balancer, as text.
     whose: String,
-    /// The rule, in words.
+    /// The rule, as text.
     rule: String,
-    /// What an administrator would write to allow it.
+    /// The setting that would allow it.
     allow: String,
 }
 
-/// Whether Services of a namespace may join a load balancer of this owner.
+/// Checks whether Services of a namespace may join a load balancer of this owner.
 ///
 /// # Errors
 ///
@@ -133,8 +133,8 @@ fn judged(wanted: &Wanted, balancer: &LoadBalancer) -> Result<(), Denied> {
     may_join(&ownership.tenancy, names.namespace(), owner(balancer, names.cluster(), ownership))
 }
 
-/// Whose a load balancer is to a Service that does not use it yet. Once Services of two clusters of the same `--cluster-name` use it, its
-/// name does not tell which of the clusters made it.
+/// The owner of a load balancer, for a Service that does not use it yet. Once Services of two clusters with the same `--cluster-name` use
+/// it, its name does not prove which of the clusters created it.
 fn owner_for_newcomers<'a>(balancer: &'a LoadBalancer, cluster: &str, ownership: &Ownership) -> Owner<'a> {
     match owner(balancer, cluster, ownership) {
         Owner::Namespace(_) | Owner::Unknown if ownership.foreign_cluster(&balancer.tags).is_some() => {
@@ -144,7 +144,7 @@ fn owner_for_newcomers<'a>(balancer: &'a LoadBalancer, cluster: &str, ownership:
     }
 }
 
-/// Why a Service that does not use a load balancer yet may not join it.
+/// Why a Service that does not use a load balancer yet may not join it; `None` if it may.
 #[must_use]
 pub fn refusal(wanted: &Wanted, balancer: &LoadBalancer) -> Option<String> {
     let (names, ownership) = (&wanted.names, &wanted.ownership);
@@ -160,7 +160,7 @@ pub fn refusal(wanted: &Wanted, balancer: &LoadBalancer) -> Option<String> {
     ))
 }
 
-/// Why a Service that uses a load balancer it may not join gets no further port on it.
+/// Why a Service gets no additional port on a load balancer that it uses, but could not join today; `None` if it does.
 #[must_use]
 pub fn no_new_port(wanted: &Wanted, balancer: &LoadBalancer, port: &str) -> Option<String> {
     let Denied { whose, rule, allow } = judged(wanted, balancer).err()?;
@@ -172,7 +172,7 @@ pub fn no_new_port(wanted: &Wanted, balancer: &LoadBalancer, port: &str) -> Opti
     ))
 }
 
-/// What the owner of a Service is told that shares a load balancer which it could not join today.
+/// The event for a Service that shares a load balancer which it could not join today.
 #[must_use]
 pub fn notice(wanted: &Wanted, balancer: &LoadBalancer) -> Option<Notice> {
     let is_tenant = balancer.name != wanted.names.tag() && balancer.tags.contains(&wanted.names.tag());
@@ -188,14 +188,14 @@ pub fn notice(wanted: &Wanted, balancer: &LoadBalancer) -> Option<Notice> {
     Some(Notice { reason: "LoadBalancerSharingForbidden", message })
 }
 
-/// Why a Service on a load balancer whose owner is gone does not get its address.
+/// Why a Service on a load balancer whose owner is gone does not keep its address; `None` if it does, or if the owner is not gone.
 #[must_use]
 pub fn owner_is_gone(wanted: &Wanted, balancer: &LoadBalancer) -> Option<String> {
     let made_for_a_service = balancer.name.starts_with(LOAD_BALANCER_PREFIX);
     let is_tenant = balancer.name != wanted.names.tag() && balancer.tags.contains(&wanted.names.tag());
     let is_left = made_for_a_service && is_tenant && !balancer.tags.contains(&balancer.name);
     let Denied { whose, rule, allow } = judged(wanted, balancer).err().filter(|_denied| is_left)?;
-    // In its own namespace a Service keeps what it shares.
+    // A Service keeps what it shares within its own namespace.
     let (names, ownership) = (&wanted.names, &wanted.ownership);
     if owner(balancer, names.cluster(), ownership) == Owner::Namespace(names.namespace()) {
         return None;
@@ -207,7 +207,7 @@ pub fn owner_is_gone(wanted: &Wanted, balancer: &LoadBalancer) -> Option<String>
     ))
 }
 
-/// Whether the Service of a tag may keep a load balancer when its owner is gone: it is of the same namespace, or may join it.
+/// Whether the Service of a tag may keep a load balancer after its owner is gone: it is in the same namespace, or may join it.
 #[must_use]
 pub fn may_keep(tag: &str, balancer: &LoadBalancer, cluster: &str, ownership: &Ownership) -> bool {
     let Some((namespace, _service)) = service_in(tag, cluster) else { return false };
@@ -215,8 +215,8 @@ pub fn may_keep(tag: &str, balancer: &LoadBalancer, cluster: &str, ownership: &O
     owner == Owner::Namespace(namespace) || may_join(&ownership.tenancy, namespace, owner).is_ok()
 }
 
-/// What is done to the floating IPs of an owner that leaves a load balancer to Services that may not keep its address: they go as they
-/// would go with the load balancer. Its own one is deleted unless it is kept, others are detached.
+/// The steps for the floating IPs when an owner leaves a load balancer to Services that may not keep its address. They are the same as if
+/// the load balancer were deleted: the Service's own floating IP is deleted unless it is kept, others are detached.
 pub fn release(removal: &Removal, found: &Found, seen: &Seen) -> Vec<Planned<CloudStep>> {
     let names = &removal.names;
     let is_free = |one: &&FloatingIp| !found.floating.is_of_other(&one.id);

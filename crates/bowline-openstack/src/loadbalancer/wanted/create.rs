@@ -1,4 +1,4 @@
-//! The requests that make things, from what is wanted. One load balancer with all that hangs on it is one request.
+//! The requests that create objects in Octavia. One request creates a load balancer with everything on it.
 
 use std::net::IpAddr;
 
@@ -10,20 +10,20 @@ use openstack_client::{ListenerId, LoadBalancerId, PoolId};
 use super::{Wanted, WantedListener, WantedMonitor, WantedPool};
 use crate::loadbalancer::members::Members;
 
-/// A load balancer to be. Its members are put in when it is asked for: a hundred that wait for their turn would otherwise have all
-/// of them in memory a hundred times.
+/// A load balancer to create. The members are added only when the request is sent: otherwise a hundred queued creations would hold a
+/// hundred copies of the member lists in memory.
 #[derive(Debug, Clone)]
 pub struct NewBalancer {
-    /// All but the members.
+    /// The request without members.
     pub frame: LoadBalancerCreate,
     /// The members of each listener's pool, in the order of the listeners.
     pub members: Vec<Members>,
-    /// The address of an earlier load balancer of the Service. It is requested first, and given up if it cannot be had.
+    /// The address of an earlier load balancer of the Service. It is requested first; if it is not available, Octavia chooses one.
     pub earlier_address: Option<IpAddr>,
 }
 
 impl NewBalancer {
-    /// With its members, as it is sent.
+    /// The request with its members, as it is sent.
     #[must_use]
     pub fn whole(&self) -> LoadBalancerCreate {
         let mut whole = self.frame.clone();
@@ -46,7 +46,7 @@ impl Wanted {
         std::iter::once(self.names.tag()).chain(self.ownership.tags()).collect()
     }
 
-    /// Tags and those that the Service asks for, if there can be tags.
+    /// Appends the tags that the Service requests, if Octavia supports tags.
     fn with_extra(&self, mut tags: Vec<String>, extra: &[String]) -> Vec<String> {
         if self.balancer.tagged {
             tags.extend(extra.iter().cloned());
@@ -54,7 +54,7 @@ impl Wanted {
         tags
     }
 
-    /// A new load balancer, with all that hangs on it unless the provider takes one thing at a time.
+    /// The request for a new load balancer, with everything on it unless the provider requires serial calls.
     #[must_use]
     pub fn new_balancer(&self) -> NewBalancer {
         let members = self.made_at_once().iter().map(|listener| listener.pool.members.clone());
@@ -62,17 +62,17 @@ impl Wanted {
         NewBalancer { frame: self.frame(), members: members.collect(), earlier_address }
     }
 
-    /// What hangs on it from the first moment.
+    /// The listeners that are created together with the load balancer.
     fn made_at_once(&self) -> &[WantedListener] {
         if self.serial { &[] } else { &self.listeners }
     }
 
-    /// The same without its members, of which there may be thousands.
+    /// The request without its members, of which there may be thousands.
     pub(super) fn frame(&self) -> LoadBalancerCreate {
         self.frame_with(self.made_at_once())
     }
 
-    /// With all that hangs on it, whether the provider takes it so or not.
+    /// The request with all listeners, even if the provider requires serial calls.
     pub(super) fn whole_frame(&self) -> LoadBalancerCreate {
         self.frame_with(&self.listeners)
     }
@@ -131,13 +131,13 @@ impl Wanted {
         PoolCreate { tags: self.with_extra(Vec::new(), &self.extra_tags.pool), ..pool.create() }
     }
 
-    /// A new pool of a listener that is there; members and monitor come after it.
+    /// The request for a pool of an existing listener; its members and monitor are created later.
     #[must_use]
     pub fn new_pool(&self, pool: &WantedPool, of: &ListenerId) -> PoolCreate {
         PoolCreate { listener_id: Some(of.clone()), ..self.pool(pool) }
     }
 
-    /// A new listener of a load balancer that is there; its pool comes after it.
+    /// The request for a listener of an existing load balancer; its pool is created later.
     #[must_use]
     pub fn new_listener(&self, listener: &WantedListener, of: &LoadBalancerId) -> ListenerCreate {
         ListenerCreate { loadbalancer_id: Some(of.clone()), ..self.listener(listener) }
@@ -157,7 +157,7 @@ impl WantedPool {
 }
 
 impl WantedMonitor {
-    /// What is asked for with HTTP, how, and which answer is good.
+    /// The path, method and expected codes of an HTTP health check; `None` for other types.
     #[must_use]
     pub fn http(&self) -> Option<[&'static str; 3]> {
         (self.kind == MonitorType::Http).then_some([bowline_cloud::service::HEALTH_CHECK_PATH, "GET", "200"])
@@ -181,7 +181,7 @@ impl WantedMonitor {
         }
     }
 
-    /// A new monitor of a pool that is there.
+    /// The request for a health monitor of an existing pool.
     #[must_use]
     pub fn new_monitor(&self, of: &PoolId) -> HealthMonitorCreate {
         self.create(Some(of.clone()))

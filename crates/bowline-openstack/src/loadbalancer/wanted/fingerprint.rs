@@ -1,8 +1,9 @@
-//! A short text that is the same for the same wish: noted on the Service, so that a new leader need not read every load balancer.
+//! The fingerprint of a wanted state: a short text that is stored on the Service, so that a new leader does not have to read every load
+//! balancer.
 //!
-//! What is hashed is a text of its own, [`Described`], and not what Rust calls things: a new leader of another version reads every load balancer
-//! when that text changes. Its form has a number, and the tests pin it. It grows with the ports of a Service and not with its Nodes: members
-//! count by the digest of their list, which is made once for all Services.
+//! The hash input is an explicit encoding, [`Described`], which does not depend on the names of Rust types: if the encoding changes, a new
+//! leader of another version has to read every load balancer. The encoding has a version number, and tests pin it. Its size grows with the
+//! ports of a Service, not with its Nodes: a member list counts by its digest, which is computed once for all Services.
 
 mod first_form;
 #[cfg(test)]
@@ -19,12 +20,12 @@ use super::{Wanted, WantedAddress};
 use crate::loadbalancer::group::{WantedGroup, WantedRule};
 use crate::loadbalancer::members::{Digest, Members};
 
-/// With what a fingerprint of the present form begins. Those of the first form have nothing there.
+/// The prefix of a fingerprint in the present encoding. Fingerprints of the first encoding have no prefix.
 const FORM: &str = "2-";
 
 impl Wanted {
-    /// The fingerprint of this wish on a load balancer as it is now. It changes with every change of the load balancer or of
-    /// what hangs on it, for Octavia then writes another time on it. None if Octavia tells no time.
+    /// The fingerprint of this wanted state on a load balancer in its present state. Octavia sets a new timestamp with every change of the
+    /// load balancer or its children, so the fingerprint changes with it. `None` if Octavia returns no timestamp.
     #[must_use]
     pub fn fingerprint(&self, on: &LoadBalancer) -> Option<String> {
         let mut hash = Fnv1a::default();
@@ -32,7 +33,8 @@ impl Wanted {
         Some(format!("{FORM}{:016x}", hash.0))
     }
 
-    /// Whether one of these fingerprints, noted by whichever version, is that of this wish; `present` is its fingerprint.
+    /// Whether one of the stored fingerprints, of any version, is that of this wanted state. `present` is its fingerprint in the present
+    /// encoding.
     #[must_use]
     pub fn is_noted(&self, on: &LoadBalancer, present: &str, noted: &[&str]) -> bool {
         noted.contains(&present)
@@ -40,26 +42,26 @@ impl Wanted {
                 && first_form::fingerprint(self, on).is_some_and(|first| noted.contains(&first.as_str()))
     }
 
-    /// A number that is the same for requests that make the same, wherever it stands; see [`request_digest`].
+    /// A digest that is equal for requests that create the same load balancer, wherever it is placed; see [`request_digest`].
     #[must_use]
     pub fn request_digest(&self) -> Option<u128> {
         request_digest(self.frame(), self.listeners.iter().map(|listener| &listener.pool.members))
     }
 
-    /// The members of Nodes that leave. They are in no request that makes a load balancer.
+    /// The members of leaving Nodes. No request that creates a load balancer contains them.
     pub fn draining(&self) -> impl Iterator<Item = &BatchMember> {
         self.listeners.iter().filter_map(|listener| listener.pool.leaving.as_ref()).flatten()
     }
 }
 
-/// What a fingerprint is made of, as JSON. The names are those of this form for ever.
+/// The hash input of a fingerprint, as JSON. The names must never change within this version.
 #[derive(Serialize)]
 struct Described<'a> {
     load_balancer: &'a LoadBalancerId,
     changed: &'a str,
     tag: String,
     address: DescribedAddress<'a>,
-    /// All that is compared is in the request that would make it.
+    /// The request that would create the load balancer contains every value that is compared.
     request: LoadBalancerCreate,
     members: Vec<DescribedMembers>,
     draining: Vec<(IpAddr, u16)>,
@@ -80,7 +82,7 @@ enum DescribedAddress<'a> {
     },
 }
 
-/// How many, and their digest.
+/// The number of members, and the digest of their list.
 #[derive(Serialize)]
 struct DescribedMembers(usize, String);
 
@@ -88,7 +90,7 @@ struct DescribedMembers(usize, String);
 struct DescribedGroup<'a> {
     name: &'a str,
     description: &'a str,
-    /// Family, protocol, port, and from where.
+    /// Family, protocol, port and source range.
     rules: Vec<(&'a str, &'a str, u16, &'a str)>,
     ports: Vec<&'a PortId>,
 }
@@ -134,7 +136,7 @@ impl<'a> DescribedGroup<'a> {
     }
 }
 
-/// A number for what a request makes, wherever it stands: of the request without its members, and of these, in the order of the
+/// A digest of what a request creates, without its placement: of the request without members, and of the member lists in the order of the
 /// listeners.
 pub(in crate::loadbalancer) fn request_digest<'m>(
     frame: LoadBalancerCreate,
@@ -152,7 +154,7 @@ pub(in crate::loadbalancer) fn request_digest<'m>(
     Some(members.fold(Digest::default().text(&text), with).0)
 }
 
-/// FNV-1a: the same in every build, and nobody gains by a collision.
+/// FNV-1a: stable across builds. It need not resist deliberate collisions, because they give an attacker no advantage.
 struct Fnv1a(u64);
 
 impl Default for Fnv1a {
