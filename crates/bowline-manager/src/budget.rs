@@ -1,5 +1,6 @@
-//! The call budget of the whole process (safety rail SR-12): one bucket for each service of the cloud, shared by all
-//! who call it. Users' work goes first, background work keeps a share, "too many requests" stops everybody.
+//! The rate limit of the process for calls to the cloud (safety rail SR-12): one token bucket for each cloud service, shared by all
+//! callers. User-triggered calls have priority, background calls keep a guaranteed share, and "too many requests" pauses all callers of the
+//! service.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +16,13 @@ use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// While users wait, one call in this many is a background call, so that a sweep never starves.
+/// While user-triggered calls wait, one call in this many is a background call, so that background work never starves.
 const BACKGROUND_SHARE: u32 = 5;
 
-/// The longest pause a cloud may ask for: a broken header must not stop us for a day.
+/// The longest pause a cloud service may request: a wrong response header must not stop calls for a day.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
-/// The shared limiter.
+/// The rate limiter, shared by all callers of the cloud.
 #[derive(Debug)]
 pub struct SharedBudget {
     per_second: f64,
@@ -31,7 +32,7 @@ pub struct SharedBudget {
     metrics: BudgetMetrics,
 }
 
-/// What the limiter tells the scraper.
+/// The metrics of the rate limiter.
 #[derive(Debug, Clone, Default)]
 pub struct BudgetMetrics {
     remaining: Family<ServiceLabel, Gauge>,
@@ -48,10 +49,10 @@ struct ServiceLabel {
 #[derive(Debug)]
 struct Service {
     state: Mutex<State>,
-    /// Rung whenever a user took a token or gave up: a background call may go now.
+    /// Notified whenever a user-triggered call takes a token or gives up, because a background call may be next.
     moved: Notify,
-    /// Namespaces take turns, and callers of one namespace and urgency are served in the order in which they came; only the first of each
-    /// urgency looks at the bucket.
+    /// Namespaces take turns; calls of one namespace and urgency are served in order of arrival. Only the first call of each urgency checks
+    /// the bucket.
     turn: [Arc<FairSemaphore>; 2],
 }
 
@@ -63,7 +64,7 @@ struct State {
     users_in_a_row: u32,
 }
 
-/// What the first in a line has to do next.
+/// What the first waiting call must do next.
 enum Turn {
     Go,
     WaitUntil(Instant),
@@ -94,7 +95,7 @@ impl BudgetMetrics {
 }
 
 impl SharedBudget {
-    /// A budget of `per_second` calls to each service, with a burst; a rate of 0 or less is no limit.
+    /// Creates a rate limiter with `per_second` calls and a burst for each service; a rate of 0 or less means no limit.
     #[must_use]
     pub fn new(per_second: f64, burst: u32, metrics: BudgetMetrics) -> Self {
         Self { per_second, burst, started: Instant::now(), services: Mutex::default(), metrics }
@@ -106,7 +107,7 @@ impl SharedBudget {
         services.entry(name).or_insert_with(fresh).clone()
     }
 
-    /// What is left, for the scraper. Called right before a scrape, since a bucket fills without anybody calling.
+    /// Updates the gauge of remaining calls. Called right before a scrape, because buckets refill without any call.
     pub fn refresh_metrics(&self) {
         let services = self.services.lock();
         for (name, service) in services.iter() {
@@ -121,23 +122,23 @@ impl SharedBudget {
     }
 }
 
-/// What is left of the budget of one service of the cloud.
+/// The current state of one service's rate limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BudgetStanding {
-    /// Which service.
+    /// The name of the service.
     pub service: &'static str,
-    /// Calls a second; `None` is no limit.
+    /// Calls per second; `None` means no limit.
     pub per_second: Option<f64>,
-    /// Calls at once.
+    /// How many calls may be made at once from a full bucket.
     pub burst: u32,
-    /// How many could be made at once now; `None` is no limit.
+    /// How many calls could be made at once now; `None` means no limit.
     pub left: Option<u32>,
-    /// For how long the service asked to be left alone.
+    /// For how long calls are still paused because the service asked for it; `None` if they are not paused.
     pub paused_for: Option<Duration>,
 }
 
 impl SharedBudget {
-    /// What is left for each service that was called.
+    /// The state of every service called so far.
     #[must_use]
     pub fn standings(&self) -> Vec<BudgetStanding> {
         let services = self.services.lock();
@@ -206,7 +207,7 @@ impl Service {
         let line = if urgency == Urgency::User { user } else { background };
         let _first = line.acquire(namespace_in_turn()).await;
         loop {
-            // Registered before the look, so that a ring between look and wait is not missed.
+            // Registered before the check, so that a notification between the check and the wait is not missed.
             let moved = self.moved.notified();
             let turn = self.lock().next(urgency, Instant::now(), started);
             match turn {
@@ -236,7 +237,7 @@ impl State {
     }
 }
 
-/// Counts a waiting user, also one that gives up.
+/// Counts a waiting user-triggered call until it is dropped, also if the call is cancelled.
 struct WaitingUser<'a>(&'a Service);
 
 impl<'a> WaitingUser<'a> {

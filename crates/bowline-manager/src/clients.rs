@@ -1,38 +1,38 @@
-//! The clients of the process: each with a name of its own in the user-agent and a request budget of its own, and with
-//! `--use-service-account-credentials`, each controller's with an identity of its own.
+//! The Kubernetes clients of the process. Each has its own user-agent and its own rate limit; with `--use-service-account-credentials`, the
+//! client of each controller also has its own identity.
 
 use bowline_kube::client::{AnswerBudget, ClientFactory, ServiceAccountClients, ServiceAccountError};
 use bowline_kube::clock::Clock;
 use kube::Client;
 
-/// Memory for the answers to an elector, which sends one request at a time. An answer about a Lease may have 1 MiB.
+/// Memory for responses to an elector, in bytes. An elector sends one request at a time, and a response about a Lease can be up to 1 MiB.
 const LEASE_ANSWER_BYTES: usize = 2 << 20;
 
-/// A client could not be made.
+/// A client could not be created.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
-    /// The configuration cannot be used.
+    /// The client configuration is invalid.
     #[error("cannot make a client for the API server: {0}")]
     Configuration(#[from] kube::Error),
-    /// A controller's own identity cannot be had.
+    /// The credentials of a controller's ServiceAccount could not be obtained.
     #[error(transparent)]
     ServiceAccount(#[from] ServiceAccountError),
 }
 
-/// Makes clients. Clones share what they need.
+/// Creates clients. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct Clients {
     factory: ClientFactory,
-    /// Present if controllers have identities of their own.
+    /// Present if each controller uses its own ServiceAccount.
     accounts: Option<ServiceAccountClients>,
 }
 
 impl Clients {
-    /// Clients of `factory`; with `own_accounts`, controllers act as ServiceAccounts of their own.
+    /// Creates clients with `factory`. With `own_accounts`, each controller authenticates as its own ServiceAccount.
     ///
     /// # Errors
     ///
-    /// If the configuration cannot be used.
+    /// If the client configuration is invalid.
     pub(crate) fn new(factory: ClientFactory, own_accounts: bool, clock: Clock) -> Result<Self, ClientError> {
         let accounts = match own_accounts {
             true => {
@@ -43,20 +43,20 @@ impl Clients {
         Ok(Self { factory, accounts })
     }
 
-    /// A client with the process's own identity.
+    /// A client with the identity of the process.
     ///
     /// # Errors
     ///
-    /// If the configuration cannot be used.
+    /// If the client configuration is invalid.
     pub(crate) fn root(&self, name: &str) -> Result<Client, ClientError> {
         Ok(self.factory.client(name)?)
     }
 
-    /// A client for an elector. The memory for its answers is its own: other answers that do not end must not cost the Lease.
+    /// A client for an elector. It has its own memory limit for responses, so that other responses that never end cannot cost the Lease.
     ///
     /// # Errors
     ///
-    /// If the configuration cannot be used.
+    /// If the client configuration is invalid.
     pub(crate) fn leader_election(&self) -> Result<Client, ClientError> {
         let factory = self.factory.clone().with_answer_budget(AnswerBudget::new(LEASE_ANSWER_BYTES));
         Ok(factory.client("leader-election")?)
@@ -66,7 +66,7 @@ impl Clients {
     ///
     /// # Errors
     ///
-    /// If the configuration cannot be used, or the controller's identity cannot be had.
+    /// If the client configuration is invalid, or the credentials of the controller's ServiceAccount cannot be obtained.
     pub(crate) async fn controller(&self, name: &str) -> Result<Client, ClientError> {
         match &self.accounts {
             Some(accounts) => Ok(accounts.client(name).await?),

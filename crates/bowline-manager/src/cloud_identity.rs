@@ -1,5 +1,5 @@
-//! Asks the cloud from time to time who we are to it, and says loudly when it no longer knows us (safety rail SR-3): in
-//! the log, in `/readyz?verbose`, as a metric and as an event. That nothing is changed meanwhile is the fence's matter.
+//! Periodically checks this process's identity in the cloud, and reports when the cloud no longer accepts it (safety rail SR-3): in the
+//! log, in `/readyz?verbose`, as a metric and as an event. Blocking changes meanwhile is the job of the identity's fence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use tracing::{error, info};
 
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 
-/// How often the cloud is asked while all is well.
+/// The interval between checks while the identity is accepted.
 const ASK_EVERY: Duration = Duration::from_secs(60);
 
-/// The same while it does not know us: everything waits for the answer.
+/// The interval between checks while the identity is lost. It is short because all changes wait for the result.
 const ASK_WHILE_LOST: Duration = Duration::from_secs(5);
 
-/// How long one question may take.
+/// The timeout of one check.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Whatever happens, the cloud is not asked more often than this.
+/// The minimum time between two checks, even if the identity changes often.
 const APART: Duration = Duration::from_secs(1);
 
 const _: () = assert!(
@@ -35,7 +35,7 @@ const _: () = assert!(
     "the cloud's word must be renewed before it no longer counts"
 );
 
-/// Whether the cloud knows us. Clones share it.
+/// Metrics about lost identities. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IdentityMetrics {
     lost: Gauge,
@@ -43,7 +43,7 @@ pub(crate) struct IdentityMetrics {
 }
 
 impl IdentityMetrics {
-    /// New metrics, shown by `registry`.
+    /// Creates the metrics and adds them to `registry`.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register(
@@ -60,22 +60,20 @@ impl IdentityMetrics {
     }
 }
 
-/// Keeps an eye on the identity.
+/// Checks the identity periodically and reports its changes.
 pub(crate) struct IdentityKeeper {
-    /// The cloud.
     pub(crate) cloud: Arc<dyn Cloud>,
-    /// Who we are to it.
+    /// The shared identity state, which also closes the fence.
     pub(crate) identity: CloudIdentity,
-    /// Where losses are counted.
     pub(crate) metrics: IdentityMetrics,
-    /// For events about losses.
+    /// Emits events about lost and recovered identities.
     pub(crate) events: EventRecorder,
-    /// What these events are about.
+    /// The object of these events: the main Lease.
     pub(crate) about: ObjectReference,
 }
 
 impl IdentityKeeper {
-    /// Starts, and shows the identity in `health`; ends when the answer is dropped.
+    /// Starts the checks and adds them to `health`. They end when the returned guard is dropped.
     pub(crate) fn start(self, health: &HealthRegistry) -> DropGuard {
         let shown = self.identity.watch();
         health.add("cloud-identity", CheckSets::READY_ONLY, move || {
@@ -95,9 +93,9 @@ impl IdentityKeeper {
     async fn ask_forever(&self) {
         let mut changes = self.identity.watch();
         loop {
-            // From before the question: a refusal that comes while it is out needs another.
+            // Marked before the check: a loss reported while the check is running requires another check.
             changes.mark_unchanged();
-            // An answer that does not come says nothing; the next question will.
+            // A timeout is ignored: it proves nothing, and the next check follows.
             drop(timeout(DEADLINE, self.identity.ask(self.cloud.as_ref())).await);
             sleep(APART).await;
             let lost = changes.borrow().is_some();

@@ -1,7 +1,7 @@
-//! Which cluster this is: the UID of its `kube-system` namespace, which is made once and cannot be deleted.
+//! Identifies the cluster by the UID of its `kube-system` namespace, which is created once and cannot be deleted.
 //!
-//! Two clusters may have one name, and share one project of a cloud; by the UID a cloud can tell whose things are whose. A
-//! cluster where it may not be read is served all the same: names tell then, as they always did.
+//! Two clusters may have the same name and share a cloud project; the UID tells the cloud provider which resources belong to which cluster.
+//! If the UID cannot be read, the process continues and tells resources apart by name only.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use tracing::{info, warn};
 
 use crate::rbac::SYSTEM_NAMESPACE;
 
-/// How often it is tried.
+/// The maximum number of attempts.
 const TRIES: usize = 5;
-/// The pause between two tries.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
-/// So many refusals are believed. One may be a fault of the moment, and without the UID this process would not recognize objects of
-/// another cluster with the same name until it ends.
+/// After this many "forbidden" or "not found" responses, the process continues without the UID. A single one may be transient, and without
+/// the UID this process would not recognize resources of another cluster with the same name until it restarts.
 const REFUSALS: usize = 2;
 
-/// The UID of the cluster; none if nobody tells it.
+/// The UID of the cluster. `None` if it could not be read.
 pub(crate) async fn cluster_uid(client: &Client) -> Option<String> {
     let namespaces = Api::<Namespace>::all(client.clone());
     let mut refusals = 0;

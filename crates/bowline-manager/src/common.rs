@@ -1,4 +1,4 @@
-//! The controllers every cloud-controller-manager has, with the options that the flags give them.
+//! The controllers of every cloud-controller-manager, created with the options from the flags.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use tracing::warn;
 use crate::options::{OptionErrors, Options};
 use crate::process::StartError;
 
-/// Upstream's default for every number of workers. A worker of ours is not held while the cloud works, so whoever leaves
-/// the default gets the controller's own.
+/// Upstream's default for every number of workers. Bowline's workers do not wait while the cloud works, so this default is replaced by the
+/// controller's own.
 const UPSTREAM_WORKERS: u32 = 1;
 
 fn workers(flag: u32, own: usize) -> usize {
     if flag == UPSTREAM_WORKERS { own } else { usize::try_from(flag).unwrap_or(own) }
 }
 
-/// All of them; `node_ipam` says whether this binary hands out pod ranges.
+/// Creates all common controllers; `node_ipam` says whether this binary supports node IPAM.
 pub(crate) fn controllers(
     options: &Options,
     node_ipam: bool,

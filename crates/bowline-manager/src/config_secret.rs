@@ -1,7 +1,6 @@
-//! Reads the Secret that a cloud's configuration points to, and sees when it changes. Holds nothing of what it read but a
-//! number that differs when the content does.
+//! Reads the Secret that the cloud configuration refers to, and detects changes. Of the content that was read, only a keyed hash is kept.
 //!
-//! The rights are the user's to grant: `get` on that one Secret is enough, `list` and `watch` make changes seen at once.
+//! The user grants the permissions: `get` on this Secret is enough; with `list` and `watch`, changes are detected immediately.
 
 #[cfg(test)]
 mod tests;
@@ -23,25 +22,25 @@ use parking_lot::Mutex;
 use secrecy::SecretSlice;
 use tracing::debug;
 
-/// How often the Secret is read anew beside the watch, which may be forbidden or silently broken.
+/// How often the Secret is read in addition to the watch, which may be forbidden or broken without an error.
 const POLL: Duration = Duration::from_secs(60);
 
-/// What tells one content of the Secret from another; `None` if it is not there. Not the version of the object, which also
-/// changes when somebody only labels it.
+/// A hash of the Secret's data; `None` if the Secret does not exist. The `resourceVersion` is not used, because it also changes with
+/// labels.
 type Version = Option<u64>;
 
 /// Reads Secrets with the manager's client, or with a kubeconfig that the configuration names.
 pub(crate) struct ConfigSecrets {
     client: Client,
     seen: Mutex<BTreeMap<SecretReference, Version>>,
-    /// What was noticed as a change, until it is read.
+    /// Changes that were detected but not yet read.
     noticed: Mutex<BTreeMap<SecretReference, Version>>,
-    /// With keys of its own in each process, so that the numbers say nothing to anybody else.
+    /// Keyed randomly in each process, so that the hashes reveal nothing about the content.
     hasher: RandomState,
 }
 
 impl ConfigSecrets {
-    /// Reads with this client.
+    /// Creates a reader that uses `client`.
     pub(crate) fn new(client: Client) -> Self {
         Self { client, seen: Mutex::default(), noticed: Mutex::default(), hasher: RandomState::new() }
     }
@@ -54,7 +53,7 @@ impl ConfigSecrets {
             let config = load_config(Some(Path::new(&reference.kubeconfig)), None)
                 .await
                 .map_err(|error| failed(error.to_string()))?;
-            // The answers are Secrets, so they go through the layers of all other clients.
+            // The responses contain Secrets, so this client has the same layers as all other clients.
             let factory = ClientFactory::new(config, "bowline", env!("CARGO_PKG_VERSION"), 0.0, 0);
             factory.client("cloud-config").map_err(|error| failed(describe(&error)))?
         };
@@ -80,7 +79,7 @@ impl ConfigSecrets {
         secret.map(|secret| self.hasher.hash_one(content(secret)))
     }
 
-    /// Returns the version of the Secret when it is not this one.
+    /// Waits until the content of the Secret differs from `seen`, and returns its new hash.
     async fn differs(&self, api: Api<Secret>, name: &str, seen: Version) -> Version {
         let mut watch = pin!(watcher::watch_object(api.clone(), name).default_backoff());
         let mut poll = tokio::time::interval_at(tokio::time::Instant::now() + POLL, POLL);
@@ -106,7 +105,7 @@ impl SecretReader for ConfigSecrets {
         let found = match read {
             Ok(found) => found,
             Err(error) => {
-                // Who may watch but not get would otherwise be told of the same change for ever.
+                // Without this, a user who may watch but not get the Secret would see the same change reported again and again.
                 if let Some(noticed) = noticed {
                     self.see(reference, noticed);
                 }
@@ -135,7 +134,7 @@ impl SecretReader for ConfigSecrets {
     }
 }
 
-/// What counts in a Secret.
+/// The part of a Secret whose changes count: its data, without metadata.
 fn content(secret: &Secret) -> Vec<(&str, &[u8])> {
     let data = secret.data.iter().flatten();
     data.map(|(key, value)| (key.as_str(), value.0.as_slice())).collect()

@@ -1,11 +1,11 @@
-//! Where events go and come from: a cloud's go to the recorder, and all that are recorded are noted for the status page.
+//! Connects events: events of the cloud provider go to the recorder, and every recorded event goes to the status page's journal.
 
 use bowline_cloud::{About, EventKind, EventNote, EventSink, Journal, Note};
 use bowline_controllers::view::{node_reference, service_reference};
 use bowline_kube::events::{EventRecorder, EventWitness};
 use k8s_openapi::api::core::v1::ObjectReference;
 
-/// The events of a cloud.
+/// Emits the cloud provider's events as Kubernetes events.
 pub(crate) struct CloudEvents(pub(crate) EventRecorder);
 
 impl EventSink for CloudEvents {
@@ -18,7 +18,7 @@ impl EventSink for CloudEvents {
     }
 }
 
-/// Notes events in the journal.
+/// Copies recorded events to the journal.
 #[derive(Debug)]
 pub(crate) struct NotedEvents(pub(crate) Journal);
 

@@ -1,25 +1,25 @@
-//! How the process ends: the exit codes that init systems, kubelets and people who know the Go managers expect.
+//! The exit codes of the process. They match those that init systems, kubelets and users of the Go managers expect.
 //!
-//! This file only names the endings. Deciding that the process ends, draining and releasing the Lease are done elsewhere.
+//! This module only defines the codes. Draining and releasing the Lease happen elsewhere.
 
 use std::process::ExitCode;
 
 /// Why the process ends.
 ///
-/// Code 2 is missing on purpose: in the Go managers it means a panic, and here a panic stays inside its controller.
+/// Code 2 is unused on purpose: in the Go managers it means a panic, and here a panic is contained in its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// 0: what was asked for is done, which for a manager means `--version` or `--help`.
+    /// 0: the command completed, which for a manager means `--version` or `--help`.
     Success,
-    /// 1: a restart may help, or a person must change the command line: a bad flag, a failed validation, a
-    /// configuration that cannot be read, a listener or certificate error. Also a lost Lease, main or migration: the
-    /// process must go, so that its successor is alone, and a restarted one stands by again.
+    /// 1: a restart may help, or the command line must be corrected: a bad flag, a failed validation, an unreadable configuration, a
+    /// listener or certificate error. Also a lost Lease, main or migration: the process exits so that only the new leader acts, and after a
+    /// restart it stands by again.
     Failed,
-    /// 255: the manager could not start its work: the cloud provider or the cluster ID was refused, the API server was
-    /// not healthy after this process became leader, or a controller's configuration is bad (a wrong cluster CIDR, say).
+    /// 255: the manager could not start its work: the cloud provider or the cluster ID was rejected, the API server was not healthy after
+    /// this process became leader, or a controller's configuration is invalid (for example a wrong cluster CIDR).
     Fatal,
-    /// 128 and the number of the signal, as a shell reports a process that was ended by one. Ours drains and releases
-    /// the Lease first, yet reports the same code, so that whoever watches for it sees no difference.
+    /// 128 plus the number of the signal, as a shell reports a process ended by a signal. The manager shuts down in order and releases the
+    /// Lease first, but reports the same code, so that supervisors see no difference.
     Signal(StopSignal),
 }
 
@@ -33,7 +33,7 @@ pub enum StopSignal {
 }
 
 impl Exit {
-    /// The number the parent process sees.
+    /// The exit code as a number.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {

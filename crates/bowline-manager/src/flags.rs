@@ -1,6 +1,6 @@
-//! The command line: one table of flags, a parser that reads it as Go's pflag would, and the texts made from it.
+//! The command line: one table of flags, a parser that is compatible with Go's pflag, and the help and reference texts.
 //!
-//! Nothing here knows what a flag is used for; [`crate::options`] gives values their meaning.
+//! This module does not know what a flag is used for; [`crate::options`] interprets the values.
 
 pub mod go;
 mod parse;

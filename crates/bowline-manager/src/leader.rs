@@ -1,7 +1,7 @@
-//! From standby to leader to the end: which locks are held, what runs under which, and in which order all of it stops.
+//! Leader election and the order of startup and shutdown: which Leases this process holds, and which controllers run under each.
 //!
-//! The order of the end is the point of this file. Work stops first, then the leases are given back; a lost lease stops
-//! everything at once and gives nothing back, because it is not ours any more.
+//! On an orderly shutdown, the controllers stop first and the Leases are released afterwards. When a Lease is lost, the controllers are
+//! stopped at once and the lost Lease is not released, because another replica may hold it.
 
 use std::convert::Infallible;
 use std::future::{Future, pending};
@@ -41,42 +41,40 @@ use crate::shadow;
 use crate::signals::Signals;
 use crate::workforce::{Tools, Workforce, last_events};
 
-/// The component that events of the process itself name as their source.
+/// The source component of events about the process itself.
 const COMPONENT: &str = "cloud-controller-manager";
 
-/// How long a fresh leader waits for the API server to be healthy.
+/// How long a new leader waits for a healthy API server before it gives up and exits.
 const API_SERVER_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The pause between two looks at it.
+/// The pause between two health checks of the API server.
 const API_SERVER_LOOK: Duration = Duration::from_secs(1);
 
 type Controllers = Vec<Arc<dyn Controller>>;
 
-/// What it takes to lead.
+/// Everything a replica needs to compete for the Leases and to run the controllers.
 pub(crate) struct Leader<'a> {
-    /// The flags.
     pub(crate) options: &'a Options,
-    /// Where the electors run.
+    /// The runtime of the electors.
     pub(crate) election_runtime: ElectionRuntime,
-    /// What the work is done with.
+    /// What the controllers and informers need.
     pub(crate) tools: Tools,
-    /// When to end.
+    /// Reports SIGTERM and SIGINT.
     pub(crate) signals: Signals,
-    /// What runs, under whichever lock.
+    /// All enabled controllers, for both Leases.
     pub(crate) controllers: Controllers,
-    /// Which controllers run under the migration lock, if there is one.
+    /// Decides which controllers run under the migration Lease. `None` without leader migration.
     pub(crate) migration: Option<LeaderMigration>,
-    /// The call budget of the cloud.
+    /// The rate limiter for calls to the cloud.
     pub(crate) budget: Arc<SharedBudget>,
-    /// Who we are to the other replicas, under every lock.
+    /// The holder identity in the Leases, different for each replica.
     pub(crate) identity: String,
-    /// The version of the binary.
     pub(crate) version: String,
-    /// The fingerprint of the certificate on the serving port, which the main Lease tells; none without one.
+    /// The fingerprint of the serving certificate, published as an annotation of the main Lease. `None` without a certificate.
     pub(crate) certificate: watch::Receiver<Option<String>>,
 }
 
-/// Why the work ends.
+/// Why the controllers stop.
 #[derive(Debug)]
 enum Ending {
     Signal(StopSignal),
@@ -84,7 +82,7 @@ enum Ending {
     Failed(LeaderError),
 }
 
-/// Why a leader cannot work.
+/// Errors that stop a leader.
 #[derive(Debug, thiserror::Error)]
 enum LeaderError {
     #[error(transparent)]
@@ -103,7 +101,7 @@ impl<E: Into<LeaderError>> From<E> for Ending {
     }
 }
 
-/// What has to be ended: work first, then the locks, the last one taken first.
+/// What must be stopped at the end: the controllers first, then the Leases, in reverse order of acquisition.
 #[derive(Default)]
 struct Held {
     recorder: Option<EventRecorder>,
@@ -112,14 +110,14 @@ struct Held {
 }
 
 impl Leader<'_> {
-    /// Runs to the end.
+    /// Runs until a signal, a lost Lease or an error ends it; then shuts down in order.
     pub(crate) async fn run(self) -> Exit {
         let mut held = Held::default();
         let Err(ending) = self.work(&mut held).await;
         held.end(ending, self.options.shutdown_grace).await
     }
 
-    /// Leads and works for ever: only an ending comes back.
+    /// Acquires the Leases and runs the controllers. Returns only when they must stop.
     async fn work(&self, held: &mut Held) -> Result<Infallible, Ending> {
         let root = self.tools.clients.root(COMPONENT)?;
         let recorder = self.recorder(root.clone());
@@ -167,9 +165,10 @@ impl Leader<'_> {
         self.until(held, workforce.start(ours, fence.clone())).await?;
 
         if let Some(migration) = &self.migration {
-            // Only now: a process that held the migration lock without the main one would keep others from working.
+            // The migration Lease is acquired last: a process that held it without the main Lease would block the other replicas and
+            // components.
             let migration_fence = self.take(migration.lease_name(), "leaderMigration", held).await?;
-            // A pause of the main lease is one of everything.
+            // Pausing through the main Lease also pauses the controllers under the migration Lease.
             let fence = paused_by(migration_fence, fence);
             self.until(held, workforce.start(migrated, fence)).await?;
         }
@@ -177,7 +176,7 @@ impl Leader<'_> {
         Err(LeaderError::Informer.into())
     }
 
-    /// Competes for a Lease until we hold it, and gives its fence.
+    /// Competes for a Lease until this process holds it; returns the fence of that Lease.
     async fn take(&self, name: &str, check: &str, held: &mut Held) -> Result<Arc<dyn Fence>, Ending> {
         let election = &self.options.leader_election;
         let config = LeaseConfig { name: name.to_owned(), ..election.lease_config(&self.identity) };
@@ -205,7 +204,7 @@ impl Leader<'_> {
         Ok(Arc::new(lock.fence()))
     }
 
-    /// An elector whose client, with its connections, belongs to the electors' runtime.
+    /// Creates an elector whose client runs its connections on the electors' runtime.
     fn elector(&self, config: &LeaseConfig) -> Result<Elector, Ending> {
         let _entered = self.election_runtime.enter();
         let client = self.tools.clients.leader_election()?;
@@ -213,7 +212,7 @@ impl Leader<'_> {
         Ok(Elector::new(client, config.clone(), clock, metrics, self.tools.seed)?)
     }
 
-    /// Does `work`, unless a signal comes or a lock is lost first.
+    /// Awaits `work`; a signal or the loss of a Lease ends the wait early.
     async fn until<T>(&self, held: &Held, work: impl Future<Output = T>) -> Result<T, Ending> {
         tokio::select! {
             biased;
@@ -222,7 +221,7 @@ impl Leader<'_> {
         }
     }
 
-    /// Which controllers run under the main lock, and which under the migration lock.
+    /// Splits the controllers into those under the main Lease and those under the migration Lease.
     fn by_lock(&self) -> (Controllers, Controllers) {
         let (mut ours, mut migrated) = (Vec::new(), Vec::new());
         for controller in &self.controllers {
@@ -239,7 +238,7 @@ impl Leader<'_> {
         (ours, migrated)
     }
 
-    /// Starts to ask whether we may do what we are about to do; nothing waits for the answers.
+    /// Starts the permission checks in the background; startup does not wait for their results.
     fn check_rights(&self, events: EventRecorder) -> Checking {
         let election = &self.options.leader_election;
         RightToAct {
@@ -256,7 +255,8 @@ impl Leader<'_> {
         .start(&self.tools.health)
     }
 
-    /// Keeps an eye on who we are to the cloud, from before the first controller starts.
+    /// Starts the periodic check of the cloud identity, before the first controller starts. The check ends when the returned guard is
+    /// dropped. `None` without an event recorder.
     fn watch_identity(&self, events: Option<EventRecorder>) -> Option<DropGuard> {
         let election = &self.options.leader_election;
         let keeper = IdentityKeeper {
@@ -280,7 +280,7 @@ impl Leader<'_> {
             false => Vec::new(),
         };
         let serves = options.serving.port != 0;
-        // With other credentials, these are somebody else's rights.
+        // With a separate kubeconfig, another identity needs these permissions, and this process cannot check them.
         let authentication = serves && options.authentication_kubeconfig == options.client.kubeconfig;
         Situation {
             controllers: self.controllers.iter().map(|controller| controller.name().clone()).collect(),
@@ -303,7 +303,7 @@ impl Leader<'_> {
 }
 
 impl Held {
-    /// Waits until one of the locks is lost.
+    /// Waits until one of the Leases is lost. Never returns if there is none.
     async fn lost(&self) -> Ending {
         if self.locks.is_empty() {
             return pending().await;
@@ -321,7 +321,7 @@ impl Held {
     }
 
     async fn end(self, ending: Ending, grace: Duration) -> Exit {
-        // A lease that is lost while work is being finished ends that work at once.
+        // If a Lease is lost while the controllers finish their work, they are stopped at once.
         let ending = match ending {
             lost @ Ending::Lost { .. } => lost,
             other => self.unless_lost(self.finish_work(grace)).await.err().unwrap_or(other),
@@ -332,7 +332,7 @@ impl Held {
                 error!("{why}");
                 Exit::Fatal
             }
-            // Others may already lead: nothing of ours may go on, not even for a moment.
+            // Another replica may already lead, so the controllers get no grace period.
             Ending::Lost { lease, why } => {
                 error!(lease, %why, "leader election lost");
                 self.finish_work(Duration::ZERO).await;
@@ -369,7 +369,7 @@ impl Held {
     }
 }
 
-/// A fresh leader waits for the API server: what it would do without one is wrong.
+/// Waits until the API server is healthy: reconciling without it would lead to wrong decisions.
 async fn api_server_is_healthy(client: &Client) -> Result<(), LeaderError> {
     let mut last = String::from("no answer");
     let looks = async {

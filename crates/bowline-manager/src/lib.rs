@@ -1,7 +1,7 @@
 //! The cloud-controller-manager process: flags, leader election and migration, serving, metrics, shutdown.
 //!
-//! A provider's `main` makes a [`CloudControllerManager`], names its cloud, and runs it. Everything else here is the inside
-//! of that process; `process` reads like its table of contents.
+//! A provider's `main` creates a [`CloudControllerManager`], registers its cloud and runs it. The other modules implement that process;
+//! `process` lists its steps in order.
 
 pub mod budget;
 mod clients;

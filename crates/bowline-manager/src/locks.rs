@@ -1,5 +1,5 @@
-//! The locks of this process: one elector for the main Lease, and one for the migration Lease if there is one.
-//! Each runs in a task of its own, on the runtime that [`ElectionRuntime`] names, so that work never delays a renewal.
+//! The Leases of this process: one elector for the main Lease, and one for the migration Lease if leader migration is on. Each elector runs
+//! as a task on the [`ElectionRuntime`], so that work never delays a renewal.
 
 use std::sync::OnceLock;
 
@@ -13,34 +13,34 @@ use tracing::{error, info, warn};
 
 use crate::election_runtime::{ElectionRuntime, Work};
 
-/// A Lease that this process competes for, or holds.
+/// A Lease that this process competes for or holds.
 pub struct Lock {
     config: LeaseConfig,
     fence: LeaseFence,
     health: ElectionHealth,
     leadership: watch::Receiver<Leadership>,
-    /// Set once we lead, to the UID of the Lease.
+    /// Set once this process leads, to the UID of the Lease (`None` if the API server returned none).
     led: OnceLock<Option<String>>,
     stop: CancellationToken,
     task: JoinHandle<Finished>,
 }
 
-/// How the task of an elector finished.
+/// How the task of an elector ended.
 enum Finished {
-    /// The Lease was lost, or given up.
+    /// The Lease was lost or given up, and was not released.
     Lost,
-    /// The task was asked to end, and tried to give the Lease back.
+    /// The task was stopped and tried to release the Lease.
     Released(Result<Released, ReleaseError>),
 }
 
 impl Lock {
-    /// Starts to compete, on the runtime of the caller.
+    /// Starts to compete on the caller's runtime.
     #[must_use]
     pub fn compete(config: LeaseConfig, elector: Elector) -> Self {
         Self::compete_on(&ElectionRuntime::of_caller(), config, elector)
     }
 
-    /// Starts to compete. The client of the elector must have been made on the same runtime.
+    /// Starts to compete on `runtime`. The client of the elector must have been created on the same runtime.
     #[must_use]
     pub fn compete_on(runtime: &ElectionRuntime, config: LeaseConfig, elector: Elector) -> Self {
         let stop = CancellationToken::new();
@@ -61,37 +61,37 @@ impl Lock {
         &self.config.name
     }
 
-    /// What is competed for, and as whom.
+    /// The configuration of the election: the Lease, the identity of this process, and the durations.
     #[must_use]
     pub fn config(&self) -> &LeaseConfig {
         &self.config
     }
 
-    /// The UID of the Lease, if we ever held it.
+    /// The UID of the Lease. `None` if this process has never led.
     #[must_use]
     pub fn lease_uid(&self) -> Option<String> {
         self.led.get().cloned().flatten()
     }
 
-    /// Whether we ever held it.
+    /// Whether this process has ever led.
     #[must_use]
     pub fn has_led(&self) -> bool {
         self.led.get().is_some()
     }
 
-    /// The fence to ask before every change made under this lock.
+    /// The fence that must be checked before every change made under this Lease.
     #[must_use]
     pub fn fence(&self) -> LeaseFence {
         self.fence.clone()
     }
 
-    /// The check for the health endpoints.
+    /// The check of the election for the health endpoints.
     #[must_use]
     pub fn health(&self) -> ElectionHealth {
         self.health.clone()
     }
 
-    /// Who leads, and every change of it.
+    /// The current leadership. The receiver is notified of every change.
     #[must_use]
     pub fn leadership(&self) -> watch::Receiver<Leadership> {
         self.leadership.clone()
@@ -101,7 +101,7 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// If it is lost before.
+    /// If the Lease is lost before.
     pub async fn leading(&self) -> Result<(), Lost> {
         let mut leadership = self.leadership.clone();
         let reached = leadership.wait_for(|now| !matches!(now, Leadership::Standby { .. })).await;
@@ -115,7 +115,7 @@ impl Lock {
         }
     }
 
-    /// Waits until the lock is lost, for whatever reason.
+    /// Waits until the Lease is lost and returns the reason. An elector that ended unexpectedly also counts as a loss.
     pub async fn lost(&self) -> Lost {
         let mut leadership = self.leadership.clone();
         let reached = leadership.wait_for(|now| matches!(now, Leadership::Lost { .. })).await;
@@ -125,7 +125,7 @@ impl Lock {
         }
     }
 
-    /// Gives the Lease back, if it is ours. All work under it must have ended.
+    /// Stops the elector and releases the Lease if this process holds it. All work under the Lease must have ended before.
     pub async fn release(self) {
         let name = self.config.name;
         self.stop.cancel();
@@ -143,24 +143,24 @@ impl Lock {
     }
 }
 
-/// All of an election, on the runtime of the electors. Giving the Lease back is part of it: the connections of the client
-/// are tasks of that runtime, too.
+/// Runs an election on the electors' runtime, including the release of the Lease, because the connections of the client are tasks of that
+/// runtime.
 async fn take_part(mut elector: Elector, stop: CancellationToken, work: Work) -> Finished {
     let hung = tokio::select! {
         biased;
         ended = elector.run(&stop) => match ended {
-            // Also for one that only stood by: it may have been cancelled in the middle of its first write.
+            // Also released by a standby: it may have been cancelled during its first write of the Lease.
             Ended::Cancelled => return Finished::Released(elector.release().await),
             Ended::Lost(_) => return Finished::Lost,
         },
         hung = work.hangs() => hung,
     };
-    // The Lease is not given back: nobody can say what the work in flight still does. It runs out by itself.
+    // The Lease is not released, because the work in flight may still make changes. It expires by itself.
     elector.give_up(Lost::Hung { after: hung });
     Finished::Lost
 }
 
-/// The task ended without a word: nobody renews, so nobody may lead.
+/// The loss reported when the elector ended unexpectedly: without renewals this process must not lead.
 fn elector_gone(lease: &str) -> Lost {
     Lost::TakenBy(format!("nobody: the elector of lease {lease} ended; this is a bug"))
 }

@@ -1,6 +1,6 @@
-//! Logging: one line an event to standard error, as text or JSON, with the verbosity of `-v` changeable at run time.
+//! Logging: one line for each event on standard error, as text or JSON. The verbosity of `-v` can be changed at runtime.
 //!
-//! This file decides what is written and how. It must not log by itself, and nothing here knows what the lines mean.
+//! This module decides which events are written and in which format. It must not log itself.
 
 mod filter;
 #[cfg(test)]
@@ -22,68 +22,68 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 pub use filter::directives;
 pub(crate) use filter::names_modules;
 
-/// What the logging flags say.
+/// The values of the logging flags.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoggingOptions {
     /// `--logging-format`.
     pub format: LogFormat,
-    /// `-v`: how much is said, see [`directives`].
+    /// `-v`: the verbosity, see [`directives`].
     pub verbosity: u8,
-    /// `--vmodule`: more for single modules; each pair is the beginning of a module's path and its verbosity. Other
-    /// patterns match nothing.
+    /// `--vmodule`: a higher verbosity for single modules. Each pair is a prefix of a module path and its verbosity. Other patterns match
+    /// nothing.
     pub vmodule: Vec<(String, u8)>,
 }
 
-/// How a line looks.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people: time, level, module, message, fields.
     #[default]
     Text,
-    /// For machines: one JSON object a line.
+    /// For programs: one JSON object per line.
     Json,
 }
 
 /// Why logging cannot be set up or changed.
 #[derive(Debug, Error)]
 pub enum LoggingError {
-    /// The filter did not accept what was made for it: a mistake of this program.
+    /// The log filter that this program built is invalid, which is a bug.
     #[error("the log filter {directives:?} was not accepted: {source}")]
     Filter {
         /// The text of the filter.
         directives: String,
-        /// What is wrong with it.
+        /// The parse error.
         source: tracing_subscriber::filter::ParseError,
     },
-    /// Logging was set up before: a process does so once.
+    /// Logging is already set up; a process can do this only once.
     #[error("logging is set up already, and can be only once: {0}")]
     SetUpTwice(#[from] tracing_subscriber::util::TryInitError),
-    /// The subscriber is gone or broken: there is nothing to change.
+    /// The subscriber no longer exists or is broken.
     #[error("the verbosity of the log cannot be changed: {0}")]
     NotChangeable(#[from] reload::Error),
 }
 
-/// Changes the verbosity of a running process. Clones share it.
+/// Changes the verbosity at runtime. Clones share it.
 #[derive(Debug, Clone)]
 pub struct LogLevel {
     handle: reload::Handle<EnvFilter, Registry>,
     vmodule: Arc<[(String, u8)]>,
-    /// Locked while the filter is changed, so that the two always agree.
+    /// Locked while the filter is replaced, so that the filter and this value always agree.
     verbosity: Arc<Mutex<u8>>,
 }
 
 impl LogLevel {
-    /// The verbosity now.
+    /// The current verbosity.
     #[must_use]
     pub fn get(&self) -> u8 {
         *self.verbosity.lock()
     }
 
-    /// Another verbosity, from now on. What `--vmodule` asks for stays.
+    /// Sets the verbosity. `--vmodule` still applies.
     ///
     /// # Errors
     ///
-    /// If the subscriber of this handle is gone; the verbosity is then as before.
+    /// If the subscriber of this handle no longer exists; the verbosity is then unchanged.
     pub fn set(&self, verbosity: u8) -> Result<(), LoggingError> {
         let filter = filter(verbosity, &self.vmodule)?;
         let mut now = self.verbosity.lock();
@@ -93,38 +93,38 @@ impl LogLevel {
     }
 }
 
-/// Sets up the log of this process, on standard error.
+/// Sets up logging for this process, to standard error.
 ///
 /// # Errors
 ///
-/// If logging was set up before.
+/// If logging is already set up.
 pub fn init(options: &LoggingOptions) -> Result<LogLevel, LoggingError> {
     init_with(options, io::stderr)
 }
 
-/// The same to somewhere else, such as a file.
+/// Sets up logging to another writer, such as a file.
 ///
 /// # Errors
 ///
-/// If logging was set up before.
+/// If logging is already set up.
 pub fn init_with<W>(options: &LoggingOptions, writer: W) -> Result<LogLevel, LoggingError>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let (dispatch, level) = subscriber(options, writer)?;
-    // What is installed first also decides, for good, what records of the `log` crate are let in: everything, since
-    // the verbosity may grow later. The filter sees them too.
+    // The filter that is active during the installation decides permanently which records of the `log` crate are forwarded. All are
+    // forwarded, because the verbosity may be raised later; the filter is applied to them too.
     level.handle.reload(parsed(filter::everything())?)?;
     dispatch.try_init()?;
     level.set(options.verbosity)?;
     Ok(level)
 }
 
-/// A subscriber that writes to `writer`, and the handle to change it.
+/// Creates a subscriber that writes to `writer`, and the handle that changes its verbosity.
 ///
 /// # Errors
 ///
-/// If the filter cannot be made: a mistake of this program.
+/// If the filter is invalid, which is a bug.
 pub fn subscriber<W>(options: &LoggingOptions, writer: W) -> Result<(Dispatch, LogLevel), LoggingError>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,

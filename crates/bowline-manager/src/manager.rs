@@ -1,4 +1,4 @@
-//! The one call that makes a cloud a cloud-controller-manager.
+//! The entry point: builds a cloud-controller-manager from one or more cloud providers and runs it.
 
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
@@ -19,14 +19,14 @@ use crate::options::Options;
 use crate::process::{self, Setup};
 use crate::signals::Signals;
 
-/// How long threads that block may take at the very end.
+/// How long threads that are still blocked may delay the exit, after everything else has ended.
 const RUNTIME_END: Duration = Duration::from_millis(200);
 
-/// The most threads that work. Most of the work is waiting, and the allocator keeps a heap for each thread: as many as a large machine has
-/// processors would cost memory.
+/// The maximum number of tokio worker threads. The work is mostly waiting for I/O, and the allocator keeps one heap for each thread, so one
+/// thread for each CPU of a large machine would only cost memory.
 const THREADS_MAX: usize = 4;
 
-/// A cloud-controller-manager: the clouds it knows, and everything around them.
+/// A cloud-controller-manager with its cloud providers.
 pub struct CloudControllerManager {
     name: String,
     command: String,
@@ -38,7 +38,7 @@ pub struct CloudControllerManager {
 }
 
 impl CloudControllerManager {
-    /// A manager that knows no cloud yet. `name` is the name of the binary.
+    /// Creates a manager without cloud providers. `name` is the name of the binary.
     #[must_use]
     pub fn new(name: &str, version: &str) -> Self {
         Self {
@@ -52,14 +52,14 @@ impl CloudControllerManager {
         }
     }
 
-    /// The words that start it, for its help, where they are not the name of the binary.
+    /// Sets the command that the usage line of `--help` shows, if it is not the name of the binary.
     #[must_use]
     pub fn command(mut self, words: &str) -> Self {
         words.clone_into(&mut self.command);
         self
     }
 
-    /// Adds a cloud under the name that `--cloud-provider` gives it.
+    /// Adds a cloud provider. `name` is the value of `--cloud-provider` that selects it.
     #[must_use]
     pub fn cloud<F>(mut self, name: &str, factory: F) -> Self
     where
@@ -69,7 +69,7 @@ impl CloudControllerManager {
         self
     }
 
-    /// The same for a cloud whose configuration takes time to read, such as a Secret of the cluster.
+    /// Like [`cloud`](Self::cloud), for a provider whose creation awaits something, such as reading a Secret from the cluster.
     #[must_use]
     pub fn async_cloud<F, M>(mut self, name: &str, factory: F) -> Self
     where
@@ -80,38 +80,37 @@ impl CloudControllerManager {
         self
     }
 
-    /// Adds flags of the binary's own.
+    /// Adds provider-specific flags.
     #[must_use]
     pub fn flags(mut self, flags: impl IntoIterator<Item = Flag>) -> Self {
         self.flags.extend(flags);
         self
     }
 
-    /// Hands out pod ranges too, with `--allocate-node-cidrs`. Opt-in, because that flag is accepted and inert in many
-    /// managers: a binary that takes the place of one must not suddenly begin to obey it.
+    /// Enables node IPAM with `--allocate-node-cidrs`. This is opt-in because many managers accept that flag and ignore it: a binary that
+    /// replaces one of them must not start to obey the flag unexpectedly.
     #[must_use]
     pub fn node_ipam(mut self) -> Self {
         self.node_ipam = true;
         self
     }
 
-    /// Serves the status page, and nothing else, at `http://ADDRESS/bowline` to whoever looks: over plain HTTP and without
-    /// authorization. Only for loopback; with another address, [`run`](Self::run) refuses to start. Port 0 is any that is free; the
-    /// log tells which.
+    /// Serves only the status page at `http://ADDRESS/bowline`, over plain HTTP and without authentication or authorization. The address
+    /// must be a loopback address; with any other, [`run`](Self::run) refuses to start. Port 0 selects a free port; the log shows which.
     #[must_use]
     pub fn open_status_page(mut self, address: SocketAddr) -> Self {
         self.open_status_page = Some(address);
         self
     }
 
-    /// Runs with the command line of this process, until its end.
+    /// Runs with the command line of this process until the process should exit.
     #[must_use]
     pub fn run(self) -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         self.run_with(&arguments).into()
     }
 
-    /// Runs with this command line.
+    /// Like [`run`](Self::run), with the given command line, without the name of the program.
     #[must_use]
     pub fn run_with(self, arguments: &[String]) -> Exit {
         let ready = match self.read(arguments) {
@@ -142,8 +141,7 @@ impl CloudControllerManager {
         exit
     }
 
-    /// The same inside of another program, on its runtime: ends when the program's signals say so, and logs where it logs. The
-    /// logging flags of the command line have no effect.
+    /// Runs inside another program, on that program's tokio runtime, signals and log. The logging flags of the command line have no effect.
     pub async fn run_inside(self, arguments: &[String], around: Surroundings) -> Exit {
         match self.read(arguments) {
             Ok(ready) => ready.run(around).await,
@@ -151,7 +149,7 @@ impl CloudControllerManager {
         }
     }
 
-    /// Reads the command line; an exit if there is nothing to run.
+    /// Parses the command line. `Err` is the exit after `--help`, `--version` or an error, when there is nothing to run.
     fn read(mut self, arguments: &[String]) -> Result<Ready, Exit> {
         let table = FlagTable::common().with(&self.flags).map_err(|error| complain(&error))?;
         let parsed = parse(&table, arguments).map_err(|error| complain(&error))?;
@@ -169,16 +167,16 @@ impl CloudControllerManager {
     }
 }
 
-/// What a manager takes from the program that it runs in.
+/// What the program that embeds a manager provides to it.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// When to end.
+    /// Tells the manager when to shut down.
     pub signals: Signals,
-    /// The log of the process, whose verbosity the debugging paths change.
+    /// The log level of the program, which the debug endpoints change.
     pub log_level: LogLevel,
 }
 
-/// A manager with a command line that can be run.
+/// A manager with a valid command line, ready to run.
 struct Ready {
     manager: CloudControllerManager,
     flags: Parsed,
@@ -219,7 +217,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
 }
 
-/// Nothing is set up yet that could log, so the person at the terminal is told directly.
+/// Prints to stderr, because logging may not be set up yet.
 fn complain(error: &dyn std::fmt::Display) -> Exit {
     eprintln!("error: {error}");
     Exit::Failed

@@ -1,8 +1,8 @@
 //! All metrics of the process in one registry, under upstream's names where upstream has them.
 //!
-//! Left out on purpose: `cloud_provider_webhook_*` (there are no webhooks), `go_*` but for `go_goroutines` (there is no Go
-//! runtime), `rest_client_transport_*` and `rest_client_exec_plugin_*` (of client-go's transport),
-//! `registered_metrics_total` and its siblings (of Go's registry).
+//! Not included: `cloud_provider_webhook_*` (there are no webhooks), `go_*` except `go_goroutines` (there is no Go runtime),
+//! `rest_client_transport_*` and `rest_client_exec_plugin_*` (specific to client-go's transport), `registered_metrics_total` and related
+//! metrics (specific to Go's registry).
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::right_to_act::PermissionMetrics;
 use crate::serving::{BuildInfo, ProcessMetrics, ServingMetrics};
 use crate::status::metrics::StatusMetrics;
 
-/// Every part's metrics, to be handed to that part. Clones share them.
+/// The metrics of all parts, passed to each part. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     /// Requests to the API server.
@@ -36,20 +36,20 @@ pub(crate) struct Metrics {
     pub(crate) events: EventMetrics,
     /// Controllers.
     pub(crate) controllers: ControllerMetrics,
-    /// The call budget.
+    /// The rate limiter for calls to the cloud.
     pub(crate) budget: BudgetMetrics,
-    /// Serving.
+    /// The serving port.
     pub(crate) serving: ServingMetrics,
-    /// Whether the cloud knows us.
+    /// The identity in the cloud.
     pub(crate) identity: IdentityMetrics,
-    /// Missing rights.
+    /// Missing permissions.
     pub(crate) permissions: PermissionMetrics,
-    /// What the status page knows.
+    /// The data of the status page.
     pub(crate) status: StatusMetrics,
 }
 
 impl Metrics {
-    /// Registers everything, the cloud's own metrics included.
+    /// Registers all metrics, including those of the cloud provider.
     #[must_use]
     pub(crate) fn register(cloud: &dyn Cloud, build: &BuildInfo) -> (Self, Arc<Registry>) {
         let mut registry = Registry::default();

@@ -1,7 +1,7 @@
-//! Leader migration: which Lease each controller runs under while controllers move between a kube-controller-manager
-//! and a cloud-controller-manager, so that never two copies of one are active.
+//! Leader migration: the Lease under which each controller runs while controllers are migrated from a kube-controller-manager to a
+//! cloud-controller-manager, so that two instances of a controller are never active at the same time.
 //!
-//! This file answers questions about a configuration. It reads no files, holds no Lease and starts no controller.
+//! This module only evaluates a configuration. It reads no files, acquires no Lease and starts no controller.
 
 mod decode;
 mod names;
@@ -16,20 +16,20 @@ use thiserror::Error;
 
 use names::Names;
 
-/// The Lease both managers compete for if nothing else is configured.
+/// The default name of the migration Lease, for which both managers compete.
 const DEFAULT_LEASE: &str = "cloud-provider-extraction-migration";
 
 /// A manager that takes part in the migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
-    /// The kube-controller-manager, from which controllers usually come.
+    /// The kube-controller-manager, from which controllers are usually migrated.
     KubeControllerManager,
     /// A cloud-controller-manager: this process.
     CloudControllerManager,
 }
 
 impl Component {
-    /// Its name in a configuration.
+    /// The name of the component in the configuration.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,12 +39,12 @@ impl Component {
     }
 }
 
-/// Who may run a controller that is listed.
+/// The components that may run a listed controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// One manager only.
+    /// Only this component.
     Only(Component),
-    /// Whoever holds the migration Lease.
+    /// The component that holds the migration Lease.
     Any,
 }
 
@@ -57,33 +57,33 @@ impl Owner {
     }
 }
 
-/// Where a manager runs a controller.
+/// The Lease under which a manager runs a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// It does not move: it starts with the main Lease.
+    /// The controller is not migrated: it starts with the main Lease.
     UnderMainLock,
-    /// It moves: it starts once the migration Lease is held too.
+    /// The controller is migrated: it starts once the migration Lease is held too.
     UnderMigrationLock,
-    /// It belongs to the other manager: it is not started.
+    /// The controller belongs to the other manager and is not started.
     NotOurs,
 }
 
-/// Which controllers move, and under which Lease.
+/// Which controllers are migrated, and under which Lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderMigration {
     lease_name: String,
     names: Names,
-    /// By canonical name, so that one controller is one entry however the file spells it.
+    /// By canonical name, so that each controller has one entry, whatever spelling the file uses.
     owners: BTreeMap<String, Owner>,
     warnings: Vec<Warning>,
 }
 
 impl LeaderMigration {
-    /// What applies without a configuration file: services, routes and the node lifecycle move, to either side.
+    /// The configuration that applies without a file: the service, route and node lifecycle controllers are migrated, in either direction.
     ///
-    /// A kube-controller-manager 1.28 to 1.30 that also has no file compares names that do not match its own service
-    /// and route controllers, and runs both outside the migration Lease. Give such a one a file with the names
-    /// `service-lb-controller` and `node-route-controller`; nothing on this side can make up for it.
+    /// A kube-controller-manager 1.28 to 1.30 without a file compares names that do not match its own service and route controllers, and
+    /// runs both outside the migration Lease. Such a manager needs a file with the names `service-lb-controller` and
+    /// `node-route-controller`; this process cannot compensate for it.
     #[must_use]
     pub fn built_in() -> Self {
         let moving = ["service-lb-controller", "node-route-controller", "cloud-node-lifecycle-controller"];
@@ -95,43 +95,43 @@ impl LeaderMigration {
         }
     }
 
-    /// Reads a `LeaderMigrationConfiguration` in YAML or JSON, for a manager with the common controllers only.
+    /// Parses a `LeaderMigrationConfiguration` in YAML or JSON, for a manager with the common controllers only.
     ///
     /// # Errors
     ///
-    /// If the text is no such object, has keys it must not have, or contradicts itself.
+    /// If the text is not a valid object of this kind, has unknown keys, or contradicts itself.
     pub fn from_text(text: &str) -> Result<Self, MigrationError> {
         Self::from_text_knowing(text, &[])
     }
 
-    /// Reads a `LeaderMigrationConfiguration`, for a manager that has these controllers besides the common ones.
+    /// Parses a `LeaderMigrationConfiguration`, for a manager that has the controllers `extra` besides the common ones.
     ///
     /// # Errors
     ///
-    /// If the text is no such object, has keys it must not have, or contradicts itself.
+    /// If the text is not a valid object of this kind, has unknown keys, or contradicts itself.
     pub fn from_text_knowing(text: &str, extra: &[ControllerName]) -> Result<Self, MigrationError> {
         let raw = decode::decode(text)?;
         let names = Names::knowing(extra);
         decode::validate(raw, names)
     }
 
-    /// The migration Lease, in the namespace of the main one.
+    /// The name of the migration Lease, which is in the namespace of the main Lease.
     #[must_use]
     pub fn lease_name(&self) -> &str {
         &self.lease_name
     }
 
-    /// The controllers that are listed, by canonical name, each with the component that may run it; `*` for any.
+    /// The listed controllers by canonical name, each with the component that may run it; `*` means any.
     pub fn controller_leaders(&self) -> impl Iterator<Item = (&str, &'static str)> {
         self.owners.iter().map(|(controller, owner)| (controller.as_str(), owner.name()))
     }
 
-    /// Makes sure that the migration Lease is not the main one, `main`: with one Lease for both, the other manager could
-    /// not run what does not move.
+    /// Checks that the migration Lease is not the main Lease, `main`: with the same Lease for both, the other manager could not run the
+    /// controllers that are not migrated.
     ///
     /// # Errors
     ///
-    /// If the two have the same name.
+    /// If both have the same name.
     pub fn check_lease_name(&self, main: &str) -> Result<(), MigrationError> {
         if self.lease_name != main {
             return Ok(());
@@ -143,7 +143,7 @@ impl LeaderMigration {
         }]))
     }
 
-    /// Where `component` runs the controller of this name. Every known spelling of a name gives the same answer.
+    /// The Lease under which `component` runs this controller. All known spellings of a name give the same result.
     #[must_use]
     pub fn placement(&self, component: Component, controller: &str) -> Placement {
         match self.owners.get(self.names.canonical(controller)) {
@@ -154,21 +154,21 @@ impl LeaderMigration {
         }
     }
 
-    /// What to tell the person who wrote the configuration, although it is accepted.
+    /// Warnings for the author of the configuration, which is accepted nevertheless.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 }
 
-/// Something odd in a configuration that does no harm here.
+/// Something suspicious in a configuration that does no harm here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// An entry names a controller this manager does not have: the other one may, or it is a typing error.
+    /// An entry names a controller that this manager does not have: the other manager may have it, or the name is misspelled.
     UnknownController {
         /// The name as written.
         name: String,
-        /// What would have matched.
+        /// The known names.
         known: Vec<String>,
     },
 }
@@ -187,25 +187,25 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Why a configuration is refused.
+/// Why a configuration is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MigrationError {
-    /// It is no well-formed object of the kind.
+    /// The text is not a well-formed object of this kind.
     #[error("the leader migration configuration cannot be read: {0}")]
     Malformed(String),
-    /// It can be read and is wrong, all problems at once.
+    /// The configuration is well-formed but invalid; contains all problems.
     #[error("the leader migration configuration is wrong: {}", joined(.0))]
     Invalid(Vec<Problem>),
 }
 
-/// One thing wrong in a configuration.
+/// One problem of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where: `controllerLeaders[1].component`.
+    /// The key, such as `controllerLeaders[1].component`.
     pub key: String,
-    /// What is there; `None` if it is missing or empty.
+    /// The given value; `None` if it is missing or empty.
     pub found: Option<String>,
-    /// What is accepted.
+    /// The accepted values.
     pub wanted: String,
 }
 

@@ -1,13 +1,13 @@
-//! The limit of open files: the soft limit of a process is often 1,024 although the system permits far more. Go's runtime raises
-//! it for every Go program; here the process does.
+//! The limit of open files: the soft limit of a process is often 1,024 although the system permits far more. Go's runtime raises it for
+//! every Go program; this module does the same.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit to the hard one, and returns the limit in force; `None` is no limit.
+/// Raises the soft limit to the hard limit, and returns the new limit; `None` means no limit.
 ///
 /// # Errors
 ///
-/// If the system refuses.
+/// If the operating system refuses.
 pub(crate) fn raise_limit() -> std::io::Result<Option<u64>> {
     let now = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: now.maximum, ..now };

@@ -1,6 +1,6 @@
-//! What the manager was told, typed and checked: made once from the command line, then only read.
+//! The typed and validated options: created once from the command line, then only read.
 //!
-//! Reads no files and asks nobody; a path here is only a path.
+//! This module reads no files and sends no requests; paths are not opened here.
 
 mod check;
 mod configz;
@@ -35,67 +35,67 @@ use crate::logging::LoggingOptions;
 use crate::serving::{AuthenticationConfig, AuthorizationConfig, ServingConfig};
 use check::Check;
 
-/// Everything the manager was told.
+/// All options of the manager.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Who leads.
+    /// The options of leader election.
     pub leader_election: LeaderElectionOptions,
-    /// Moving controllers between managers.
+    /// The options of leader migration.
     pub leader_migration: LeaderMigrationOptions,
-    /// How the API server is reached.
+    /// The connection to the API server.
     pub client: ClientOptions,
     /// `--controllers` as given; see [`ControllerSelection`].
     pub controllers: Vec<String>,
-    /// Pause between the starts of two controllers, to be drawn between one and two times this.
+    /// The minimum delay between the starts of two controllers; the actual delay is random, between one and two times this.
     pub controller_start_interval: Duration,
-    /// The provider and what it is told.
+    /// The cloud provider and its options.
     pub cloud: CloudOptions,
-    /// One ServiceAccount for each controller.
+    /// Whether each controller uses its own ServiceAccount.
     pub use_service_account_credentials: bool,
-    /// The HTTPS listener.
+    /// The options of the HTTPS server.
     pub serving: ServingConfig,
-    /// Who a caller is.
+    /// How callers of the HTTPS server are authenticated.
     pub authentication: AuthenticationConfig,
-    /// Credentials for finding that out; without it those of the pod, and outside a cluster nobody is asked: tokens are
-    /// ignored.
+    /// The kubeconfig for token reviews. If `None`, the pod's credentials are used; outside a cluster there are none, and bearer tokens are
+    /// then ignored.
     pub authentication_kubeconfig: Option<PathBuf>,
-    /// What a caller may do.
+    /// How callers of the HTTPS server are authorized.
     pub authorization: AuthorizationConfig,
-    /// Credentials for finding that out; without it those of the pod, and outside a cluster nobody is asked: only
-    /// `system:masters` and the paths that are always allowed pass.
+    /// The kubeconfig for access reviews. If `None`, the pod's credentials are used; outside a cluster there are none, and then only
+    /// `system:masters` and the always-allowed paths are allowed.
     pub authorization_kubeconfig: Option<PathBuf>,
-    /// Serve the debugging paths.
+    /// Whether the debug endpoints are served.
     pub profiling: bool,
-    /// The two node controllers.
+    /// The options of the two node controllers.
     pub node: NodeOptions,
-    /// The service controller.
+    /// The options of the service controller.
     pub service: ServiceOptions,
-    /// The controller of pod ranges.
+    /// The options of the node IPAM controller.
     pub ipam: IpamOptions,
     /// The limits of the safety rails.
     pub rails: RailOptions,
-    /// Whether nothing may be changed.
+    /// Whether all changes are paused.
     pub paused: bool,
-    /// What may be done while a cluster is handed over, and where it is reported.
+    /// Whether the manager only observes, or only adopts resources, and where it reports.
     pub shadow: ShadowOptions,
-    /// Form and amount of logs.
+    /// The format and verbosity of the log.
     pub logging: LoggingOptions,
-    /// How long work under way may go on after SIGTERM.
+    /// How long work in progress may continue after SIGTERM.
     pub shutdown_grace: Duration,
-    /// Features switched on or off.
+    /// The feature gates that were set.
     pub feature_gates: FeatureGates,
-    /// What is accepted for the sake of existing command lines, and only shown in `/configz`.
+    /// Options that are accepted for compatibility and only shown in `/configz`.
     pub unused: UnusedOptions,
-    /// What the operator should know, to be logged at the start.
+    /// Warnings for the operator, logged at startup.
     pub warnings: Vec<String>,
 }
 
 impl Options {
-    /// Gives the flags their meaning.
+    /// Interprets the flags.
     ///
     /// # Errors
     ///
-    /// Every value that cannot be used, not only the first.
+    /// All invalid values, not only the first.
     pub fn from_parsed(parsed: &Parsed) -> Result<Self, OptionErrors> {
         let (options, problems) = Self::read(parsed);
         if problems.is_empty() { Ok(options) } else { Err(OptionErrors(problems)) }
@@ -139,8 +139,8 @@ impl Options {
 }
 
 impl Default for Options {
-    /// What no flags at all mean: one source of truth. The provider's name is empty, which only
-    /// [`Options::from_parsed`] refuses.
+    /// The options without any flags, so that the flag table is the only source of defaults. The provider's name is empty, which only
+    /// [`Options::from_parsed`] rejects.
     fn default() -> Self {
         let no_flags: [&str; 0] = [];
         let parsed = parse(&FlagTable::common(), no_flags).unwrap_or_else(|_| Parsed::empty());
@@ -148,7 +148,7 @@ impl Default for Options {
     }
 }
 
-/// One warning for each given flag whose note says that it does nothing or is going away.
+/// Adds a warning for each given flag whose note says that it has no effect or is deprecated.
 fn warn_of_flags_without_effect(check: &mut Check<'_>) {
     let table = FlagTable::common();
     for flag in check.parsed.given().iter().filter_map(|name| table.find(name)) {

@@ -24,40 +24,38 @@ use crate::serving::{
 };
 use crate::status::StatusPage;
 
-/// What upstream gives its clients for reviews: requests a second, and burst.
+/// Upstream's rate limit for review clients: requests per second, and burst.
 const REVIEW_BUDGET: (f64, u32) = (200.0, 400);
 
-/// Memory for the answers to the reviews of one kind. An answer may have 1 MiB, and the ConfigMap with the authorities 16 MiB.
+/// Memory for responses to the reviews of one kind, in bytes. A response can be up to 1 MiB, and the authentication ConfigMap up to 16 MiB.
 const REVIEW_ANSWER_BYTES: usize = 32 << 20;
 
-/// What is shown.
+/// The data that the serving port shows.
 pub(crate) struct Pages<'a> {
-    /// The name of the binary.
     pub(crate) name: &'a str,
-    /// What was built.
+    /// The build info.
     pub(crate) build: BuildInfo,
-    /// The flags.
+    /// All flags, for `/flagz`.
     pub(crate) flags: Parsed,
-    /// The metrics.
+    /// The registry with all metrics.
     pub(crate) registry: Arc<Registry>,
     /// Changes the log level.
     pub(crate) log_level: LogLevel,
-    /// The call budget, whose gauges are set at each scrape.
+    /// The rate limiter for calls to the cloud; its gauges are updated at each scrape.
     pub(crate) budget: Arc<SharedBudget>,
-    /// The configuration in force.
+    /// The object of `/configz`.
     pub(crate) configz: Value,
-    /// The status page.
     pub(crate) status: StatusPage,
 }
 
-/// The serving port, if there is one.
+/// The running server, if the serving port is enabled.
 pub(crate) struct Server {
     running: Option<RunningServer>,
     stop: CancellationToken,
 }
 
 impl Server {
-    /// The fingerprint of the certificate that is shown; none without a serving port.
+    /// The fingerprint of the serving certificate; `None` without a serving port.
     pub(crate) fn fingerprint(&self) -> watch::Receiver<Option<String>> {
         match &self.running {
             Some(running) => running.certs.fingerprint(),
@@ -65,7 +63,7 @@ impl Server {
         }
     }
 
-    /// Stops serving and waits for what is under way.
+    /// Stops the server and waits for requests in progress.
     pub(crate) async fn end(self) {
         self.stop.cancel();
         if let Some(running) = self.running {
@@ -74,11 +72,11 @@ impl Server {
     }
 }
 
-/// Starts to serve.
+/// Starts the server.
 ///
 /// # Errors
 ///
-/// If callers cannot be told apart or the port cannot be had.
+/// If authentication cannot be set up, or the port cannot be opened.
 pub(crate) async fn serve(
     pages: Pages<'_>,
     options: &Options,
@@ -114,7 +112,8 @@ pub(crate) async fn serve(
     Ok(Server { running, stop })
 }
 
-/// Who is asked about callers: the API server of this kubeconfig, or of the pod. Neither: nobody, as upstream has it.
+/// The clients for token and access reviews: they use this kubeconfig, or the pod's credentials. `None` if there are neither, as in
+/// upstream.
 async fn reviews(
     flag: &str,
     kubeconfig: &Option<PathBuf>,

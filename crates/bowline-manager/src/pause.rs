@@ -1,8 +1,8 @@
-//! The cluster-wide pause (safety rail SR-15): who can ask for it, and how it is told. That nothing is written meanwhile is
-//! the fence's work, and waiting for its end the controllers'.
+//! The cluster-wide pause (safety rail SR-15): how it is requested and how it is reported. The fence blocks writes during a pause, and the
+//! controllers wait for its end.
 //!
-//! A person annotates the Lease: `kubectl -n kube-system annotate lease cloud-controller-manager bowline.dev/paused=why`. The
-//! leader sees it with its next renewal, and so does every leader after it. Without an election there is `--paused`.
+//! To pause, annotate the Lease: `kubectl -n kube-system annotate lease cloud-controller-manager bowline.dev/paused=why`. The leader reads
+//! the annotation with its next renewal, and so does every later leader. Without leader election, use `--paused`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use tracing::{info, warn};
 
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 
-/// How often the fence is asked whether it is paused.
+/// How often the fence is checked for a pause.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A fence that is also closed while somebody else says that all changes are paused.
+/// A fence that is also closed while `other` reports a pause.
 #[derive(Debug)]
 struct PausedBy {
     fence: Arc<dyn Fence>,
     other: Arc<dyn Fence>,
 }
 
-/// `fence`, closed also while `other` is paused.
+/// Wraps `fence` so that it is also closed while `other` is paused. Other reasons why `other` is closed are ignored.
 pub(crate) fn paused_by(fence: Arc<dyn Fence>, other: Arc<dyn Fence>) -> Arc<dyn Fence> {
     Arc::new(PausedBy { fence, other })
 }
@@ -42,7 +42,7 @@ impl Fence for PausedBy {
     }
 }
 
-/// What `--paused` says.
+/// The pause set by the flag `--paused`, which lasts as long as the process.
 #[derive(Debug)]
 pub(crate) struct ByFlag;
 
@@ -57,7 +57,7 @@ impl Fence for ByFlag {
     }
 }
 
-/// Shows the pause as a line of `/readyz` that never fails: a paused process does its work.
+/// Adds a `/readyz` check that is degraded during a pause. It never fails, because a paused process works as intended.
 pub(crate) fn show(health: &HealthRegistry, fence: Arc<dyn Fence>) {
     let outcome = move || {
         fence.paused().map_or(CheckOutcome::Healthy, |pause| CheckOutcome::Degraded(pause.to_string()))
@@ -65,7 +65,7 @@ pub(crate) fn show(health: &HealthRegistry, fence: Arc<dyn Fence>) {
     health.add("paused", CheckSets::READY_ONLY, outcome);
 }
 
-/// Tells when a pause begins and ends: metric, log, and an event on the Lease, if there is one. Ends never.
+/// Reports the start and the end of a pause: as a metric, in the log, and as an event on the Lease, if there is one. Never returns.
 pub(crate) async fn tell(
     fence: Arc<dyn Fence>,
     metrics: ControllerMetrics,

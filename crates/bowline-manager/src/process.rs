@@ -1,6 +1,7 @@
-//! The life of the process, in order: reach the API server, make the cloud, serve, lead, work, end.
+//! The life cycle of the process, in order: connect to the API server, create the cloud, start the serving port, run leader election and
+//! the controllers, shut down.
 //!
-//! Reads like a list on purpose. What each step does is in the module it calls.
+//! This module only defines the order; each step is implemented in the module that it calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -40,105 +41,104 @@ use crate::status::open::{self, OpenError};
 use crate::status::{self, About, StatusPage};
 use crate::workforce::Tools;
 
-/// How long serving may drain at the end.
+/// How long open connections may drain during shutdown: once for the serving port, and once for the open status page.
 const SERVING_END: Duration = Duration::from_secs(1);
 
-/// What the command line decided.
+/// The inputs of the process: the parsed command line, the clouds of the binary, and the handles for logging and signals.
 pub(crate) struct Setup {
     /// The name of the binary.
     pub(crate) name: String,
-    /// Its version.
     pub(crate) version: String,
-    /// The flags, for `/flagz`.
+    /// All flags, for `/flagz`.
     pub(crate) flags: Parsed,
-    /// Which of them are the provider's own.
+    /// The names of the flags that the provider added.
     pub(crate) own_flags: BTreeSet<&'static str>,
-    /// The flags as typed values.
+    /// The common flags, as typed values.
     pub(crate) options: Options,
-    /// The clouds that `--cloud-provider` can name.
+    /// The cloud factories by the name that `--cloud-provider` uses.
     pub(crate) clouds: BTreeMap<String, CloudFactory>,
-    /// Whether the binary hands out pod ranges.
+    /// Whether the binary supports `--allocate-node-cidrs` (node IPAM).
     pub(crate) node_ipam: bool,
-    /// Changes the log level.
+    /// Changes the log level at runtime.
     pub(crate) log_level: LogLevel,
-    /// When to end.
+    /// Reports SIGTERM and SIGINT.
     pub(crate) signals: Signals,
-    /// Where the status page is served to whoever looks, if anywhere. Loopback only.
+    /// The loopback address that serves the status page without authentication; `None` if it is not served.
     pub(crate) open_status_page: Option<SocketAddr>,
 }
 
 /// Why the process could not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-    /// No API server to talk to.
+    /// The kubeconfig or in-cluster configuration cannot be loaded.
     #[error(transparent)]
     Configuration(#[from] ConfigError),
-    /// No client.
+    /// A Kubernetes client cannot be created.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The cloud's configuration file cannot be read.
+    /// The file of `--cloud-config` cannot be read.
     #[error("--cloud-config={path}: {source}")]
     CloudConfigFile {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// The system's reason.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// This binary has no such cloud.
+    /// `--cloud-provider` names a cloud that this binary does not contain.
     #[error("--cloud-provider={asked}: this binary knows only {known}")]
     UnknownCloud {
-        /// What was asked for.
+        /// The requested name.
         asked: String,
-        /// What there is.
+        /// The names that this binary supports, separated by commas.
         known: String,
     },
-    /// The cloud refused its configuration.
+    /// The cloud provider rejected its configuration.
     #[error("cloud provider {provider} cannot be used: {source}")]
     Cloud {
-        /// The provider.
+        /// The name of the provider.
         provider: String,
-        /// Its reason.
+        /// The error that the provider returned.
         source: CloudError,
     },
-    /// The cloud cannot tell clusters apart.
+    /// The cloud provider has no cluster ID, so it cannot tell this cluster's resources from those of other clusters.
     #[error(
         "cloud provider {0} has no cluster ID: its resources cannot be told from those of other clusters; \
          configure one, or give --allow-untagged-cloud if this cluster is alone"
     )]
     NoClusterId(String),
-    /// `--controllers` names what does not exist.
+    /// `--controllers` is invalid, for example because it names an unknown controller.
     #[error(transparent)]
     Options(#[from] OptionErrors),
-    /// A controller cannot work with its options.
+    /// A controller rejected its options.
     #[error("{0}")]
     Controller(String),
-    /// The leader migration file cannot be used.
+    /// The leader migration configuration is invalid.
     #[error("--leader-migration-config: {0}")]
     Migration(#[from] MigrationError),
-    /// The leader migration file cannot be read.
+    /// The file of `--leader-migration-config` cannot be read.
     #[error("--leader-migration-config={path}: {source}")]
     MigrationFile {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// The system's reason.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// Callers of the serving port could not be told apart.
+    /// Authentication for the serving port cannot be set up.
     #[error(transparent)]
     Authentication(#[from] AuthnError),
-    /// The serving port cannot be had.
+    /// The serving port cannot be opened.
     #[error(transparent)]
     Serving(#[from] ServingError),
-    /// The status page cannot be served to whoever looks.
+    /// The open status page cannot be served.
     #[error(transparent)]
     OpenStatusPage(#[from] OpenError),
-    /// The system has no thread for leader election.
+    /// The operating system refused to start the thread for leader election.
     #[error("cannot start the thread for leader election: {0}")]
     ElectionThread(std::io::Error),
 }
 
 impl StartError {
-    /// The exit code that upstream has for it.
+    /// The exit code: 255 where upstream exits with it, otherwise 1.
     #[must_use]
     pub(crate) const fn exit(&self) -> Exit {
         match self {
@@ -152,7 +152,7 @@ impl StartError {
     }
 }
 
-/// Runs the process to its end.
+/// Runs the process until it ends. A startup error is logged and becomes the exit code.
 pub(crate) async fn run(setup: Setup) -> Exit {
     match try_run(setup).await {
         Ok(exit) => exit,
@@ -264,7 +264,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     } else {
         let leader = Leader {
             options: &options,
-            // Work that uses every worker thread must not cost the Lease.
+            // A thread of its own: work that occupies every worker thread must not delay renewals of the Lease.
             election_runtime: ElectionRuntime::on_own_thread().map_err(StartError::ElectionThread)?,
             tools,
             signals,
@@ -323,14 +323,14 @@ async fn make_cloud(
     Ok(punctual(cloud, options))
 }
 
-/// The cloud, none of whose calls takes longer than the flags allow.
+/// Wraps the cloud so that every call times out after `--cloud-look-up-timeout` or `--cloud-change-timeout`.
 pub(crate) fn punctual(cloud: Arc<dyn Cloud>, options: &Options) -> Arc<dyn Cloud> {
     let deadlines =
         CallDeadlines { look_up: options.cloud.look_up_timeout, change: options.cloud.change_timeout };
     Arc::new(Punctual::new(cloud, deadlines))
 }
 
-/// The controllers this process runs: the common ones and those of the cloud, as far as `--controllers` wants them.
+/// The common controllers and the cloud's extra controllers, filtered by `--controllers`.
 pub(crate) fn enabled_controllers(
     options: &Options,
     cloud: &dyn Cloud,
@@ -351,7 +351,7 @@ pub(crate) fn enabled_controllers(
     Ok(enabled)
 }
 
-/// The common controllers, and those of the cloud.
+/// The names of the common controllers and of the given controllers of the cloud.
 fn known_names(controllers: &[Arc<dyn Controller>]) -> Vec<ControllerName> {
     let of_the_cloud = controllers.iter().map(|controller| controller.name().clone());
     ControllerName::common().into_iter().chain(of_the_cloud).collect()

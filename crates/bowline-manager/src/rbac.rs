@@ -1,9 +1,9 @@
-//! The rights the manager needs, as one table: the shipped manifests, the documentation and the manager's own check of
-//! its rights (safety rail SR-6) all come from it.
+//! The RBAC permissions that the manager needs, as one table. The shipped manifests, the documentation and the manager's own permission
+//! check (safety rail SR-6) are generated from it.
 //!
-//! Minimal by proof: a test on a real API server runs the manager under exactly these rights, and another takes away each
-//! verb in turn and shows what no longer works. No wildcard, no secret, and no right on an object that can be named
-//! beyond that name.
+//! Tests on a real API server prove that the permissions are minimal: one runs the manager with exactly these permissions, another removes
+//! each verb in turn and shows what fails. There are no wildcards, no Secrets, and permissions are limited to object names wherever the
+//! names are known.
 
 mod manifest;
 mod table;
@@ -17,97 +17,97 @@ use bowline_controllers::registry::ControllerName;
 pub use manifest::{manifest, service_account_credentials_manifest, shadow_manifest, viewer_manifest};
 pub use table::VIEWED_PATHS;
 
-/// The ServiceAccount whose short-lived tokens the command line shows to managers, and the ClusterRole that it is bound to.
+/// The ServiceAccount whose short-lived tokens the command line presents to managers, and the ClusterRole that it is bound to.
 pub const VIEWER: &str = "bowline-viewer";
 
-/// Where the controllers' ServiceAccounts and the cluster's authentication settings are.
+/// The namespace of the controllers' ServiceAccounts and of the cluster's authentication ConfigMap.
 pub const SYSTEM_NAMESPACE: &str = bowline_kube::client::service_account::NAMESPACE;
 
-/// One right: some verbs on one resource, for one purpose.
+/// One permission: some verbs on one resource, for one purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Who needs it.
+    /// The part of the manager that needs the permission.
     pub part: Part,
-    /// Where it applies.
+    /// The scope of the permission.
     pub scope: Scope,
-    /// The API group; empty for the core.
+    /// The API group; empty for the core group.
     pub group: &'static str,
-    /// The resource, with its subresource.
+    /// The resource, with `/subresource` if there is one.
     pub resource: &'static str,
-    /// Only objects of these names; empty for all.
+    /// The names of the objects; empty for all objects.
     pub names: Vec<String>,
     /// The verbs.
     pub verbs: Vec<&'static str>,
-    /// What for.
+    /// The purpose of the permission.
     pub why: &'static str,
 }
 
-/// Which part of the manager needs a right.
+/// The part of the manager that needs a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// What watches the cluster for all controllers.
+    /// The shared informers.
     Informers,
     /// Leader election and migration.
     Election,
-    /// What is kept for the next leader.
+    /// The ledger, which stores facts for the next leader.
     Ledger,
-    /// The process's own events, and those of the cloud.
+    /// Events of the process itself and of the cloud provider.
     Events,
-    /// Knowing who calls the serving port with a token.
+    /// Authenticating callers of the serving port by bearer token.
     Authentication,
-    /// Knowing who calls it with a certificate.
+    /// Authenticating callers of the serving port by client certificate: reads the CA certificates.
     Authorities,
-    /// Knowing what a caller of the serving port may.
+    /// Authorizing callers of the serving port.
     Authorization,
-    /// Knowing which cluster it is.
+    /// Reading the UID of the cluster.
     Cluster,
     /// The report of shadow and adopt-only mode.
     Report,
-    /// Getting tokens for the controllers' ServiceAccounts; only with `--use-service-account-credentials`.
+    /// Requesting tokens for the controllers' ServiceAccounts; only with `--use-service-account-credentials`.
     Accounts,
     /// A controller.
     Controller {
-        /// Its canonical name.
+        /// The canonical name of the controller.
         name: String,
         /// The name of its client, and of its ServiceAccount with `--use-service-account-credentials`.
         client: String,
     },
 }
 
-/// Where a right applies.
+/// The scope of a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Everywhere.
+    /// The whole cluster.
     Cluster,
-    /// In the namespace of the Lease.
+    /// The namespace of the Lease.
     LeaseNamespace,
-    /// In `kube-system` only.
+    /// The namespace `kube-system`.
     SystemNamespace,
-    /// In the namespace of the shadow report.
+    /// The namespace of the shadow report.
     ReportNamespace,
 }
 
-/// All rights of a manager, and what each is for.
+/// All permissions of a manager, with their purposes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
     rules: Vec<Rule>,
 }
 
 impl Rights {
-    /// Those of a manager with the common controllers.
+    /// The permissions of a manager with the common controllers.
     #[must_use]
     pub fn common() -> Self {
         Self { rules: table::common() }
     }
 
-    /// Those of a manager for this cloud: the common ones, and those of the cloud's own controllers.
+    /// The permissions of a manager for this cloud: those of the common controllers, and those of the cloud's own controllers.
     #[must_use]
     pub fn of(cloud: &dyn Cloud) -> Self {
         let extras = cloud.extra_controllers();
         extras.iter().fold(Self::common(), |rights, extra| rights.with_extra(extra.name(), extra.watches()))
     }
 
-    /// With a controller of a cloud's own: it writes labels and annotations on what it watches, and events.
+    /// Adds a controller of the cloud, which writes labels and annotations on the objects that it watches, and events.
     #[must_use]
     pub fn with_extra(mut self, controller: &str, watches: Watches) -> Self {
         self.rules.extend(table::extra(controller, watches));
@@ -120,20 +120,20 @@ impl Rights {
         &self.rules
     }
 
-    /// What one identity needs that does everything.
+    /// The permissions of a single identity that runs everything.
     #[must_use]
     pub fn of_one_identity(&self) -> Vec<Rule> {
         merged(self.rules.iter().filter(|rule| !matches!(rule.part, Part::Accounts | Part::Report)))
     }
 
-    /// What the process itself needs with `--use-service-account-credentials`.
+    /// The permissions of the process itself with `--use-service-account-credentials`.
     #[must_use]
     pub fn of_process(&self) -> Vec<Rule> {
         let accounts = self.accounts();
         let of_process = |rule: &&Rule| rule.part.account().is_none() && rule.part != Part::Report;
         let mut rules = merged(self.rules.iter().filter(of_process));
         for rule in rules.iter_mut().filter(|rule| rule.part == Part::Accounts) {
-            // The name of what is yet to be made is not known to the API server when it judges.
+            // When the API server authorizes a create request, it does not know the name of the new object.
             if !(rule.resource == "serviceaccounts" && rule.verbs == ["create"]) {
                 rule.names.clone_from(&accounts);
             }
@@ -141,7 +141,7 @@ impl Rights {
         rules
     }
 
-    /// What a process with `--shadow` needs besides its report: it sees, and can change nothing.
+    /// The permissions of a process with `--shadow`, besides those of the report: it can read, and change nothing.
     #[must_use]
     pub fn of_shadow(&self) -> Vec<Rule> {
         let sees = |part: &Part| {
@@ -151,19 +151,19 @@ impl Rights {
         merged(self.rules.iter().filter(|rule| sees(&rule.part)))
     }
 
-    /// What it takes to report, in shadow and in adopt-only mode.
+    /// The permissions to write the report, in shadow and in adopt-only mode.
     #[must_use]
     pub fn of_report(&self) -> Vec<Rule> {
         merged(self.rules.iter().filter(|rule| rule.part == Part::Report))
     }
 
-    /// What the ServiceAccount of one controller, or of several, needs with `--use-service-account-credentials`.
+    /// The permissions of the ServiceAccount of one or several controllers with `--use-service-account-credentials`.
     #[must_use]
     pub fn of_account(&self, account: &str) -> Vec<Rule> {
         merged(self.rules.iter().filter(|rule| rule.part.account() == Some(account)))
     }
 
-    /// The controllers' ServiceAccounts, each once.
+    /// The controllers' ServiceAccounts, without duplicates.
     #[must_use]
     pub fn accounts(&self) -> Vec<String> {
         let mut accounts: Vec<String> = Vec::new();
@@ -181,7 +181,7 @@ impl Part {
         Self::Controller { name: names.canonical.clone(), client: names.client.clone() }
     }
 
-    /// The ServiceAccount that holds its rights, if it can have one of its own.
+    /// The ServiceAccount of the part, if it can have one of its own.
     #[must_use]
     pub fn account(&self) -> Option<&str> {
         match self {
@@ -190,7 +190,7 @@ impl Part {
         }
     }
 
-    /// The name of the part, for people.
+    /// The name of the part, for messages.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -208,14 +208,14 @@ impl Part {
     }
 }
 
-/// One rule for each resource: the verbs of those that need the same one, each once.
+/// Merges the rules of the same resource, with all of their verbs, without duplicates.
 fn merged<'a>(rules: impl Iterator<Item = &'a Rule>) -> Vec<Rule> {
     let mut merged: Vec<Rule> = Vec::new();
     for rule in rules {
         let same_place = |known: &&mut Rule| {
             let [here, there] =
                 [&**known, rule].map(|rule| (rule.scope, rule.group, rule.resource, &rule.names));
-            // Accounts stay apart: all of them can be limited to names, but for one that cannot.
+            // Rules for accounts are not merged: all of them can be limited to names, except one.
             here == there && rule.part != Part::Accounts
         };
         match merged.iter_mut().find(same_place) {

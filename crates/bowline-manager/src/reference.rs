@@ -1,6 +1,6 @@
-//! What a manager counts, tells and may, as rows and tables for the reference pages.
+//! The metrics, events and permissions of a manager, as rows and tables for the reference pages.
 //!
-//! Rows of the controllers are theirs (`bowline_controllers::reference`); here are those of the process, and all together.
+//! The rows of the controllers are in `bowline_controllers::reference`; this module has those of the process, and combines both.
 
 mod metrics;
 
@@ -14,7 +14,7 @@ const fn lease(reason: &'static str, kind: EventKind, meaning: &'static str) -> 
     EventRow { reason, about: "Lease", kind, meaning }
 }
 
-/// Events of the process itself, all on its Lease.
+/// The events of the process itself, all on its Lease.
 const OWN_EVENTS: &[EventRow] = &[
     lease("LeaderElection", Normal, "A replica began or stopped to lead."),
     lease("Paused", Normal, "All changes are paused (SR-15); the message says by whom and until when."),
@@ -33,19 +33,19 @@ const OWN_EVENTS: &[EventRow] = &[
     ),
 ];
 
-/// Every event of a manager, but for the cloud's own.
+/// All events of a manager, except those of the cloud provider.
 #[must_use]
 pub fn events() -> Vec<EventRow> {
     [bowline_controllers::reference::EVENTS, OWN_EVENTS].concat()
 }
 
-/// Every reason of a condition that a manager writes.
+/// All condition reasons that a manager writes.
 #[must_use]
 pub fn conditions() -> &'static [ConditionRow] {
     bowline_controllers::reference::CONDITIONS
 }
 
-/// A table of all rights of a manager with the common controllers.
+/// A table of all permissions of a manager with the common controllers.
 #[must_use]
 pub fn rights_table() -> String {
     let rows: Vec<String> = Rights::common().rules().iter().map(right).collect();

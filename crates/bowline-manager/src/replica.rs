@@ -1,6 +1,6 @@
-//! A manager inside of another program: the same options, leader, workforce and controllers as the process has, over an API
-//! server and a cloud that are handed in. It reads no flag, serves no port and hears no signal of the system: the program around
-//! it does, if anybody does. For simulations and the playground.
+//! A manager inside another program, for simulations and the playground: the same options, leader election, informers and controllers as in
+//! the process, with an API server client and a cloud that the caller provides. It parses no flags, opens no port and installs no signal
+//! handlers.
 
 use std::sync::Arc;
 
@@ -24,26 +24,25 @@ use crate::signals::Signals;
 use crate::status::{self, About, StatusPage};
 use crate::workforce::Tools;
 
-/// What it says where others say their version.
+/// The version that replicas report.
 const VERSION: &str = "in-memory";
 
-/// What a replica is made from.
+/// What a replica needs from its caller.
 pub struct Surroundings {
-    /// The flags.
+    /// The options of the manager.
     pub options: Options,
-    /// The cloud, as its factory made it.
+    /// The cloud provider. The replica adds the call timeouts of the options.
     pub cloud: Arc<dyn Cloud>,
-    /// How the API server is reached.
+    /// Creates the clients for the API server.
     pub clients: ClientFactory,
-    /// Wall time as this replica sees it.
+    /// The wall clock of this replica, which may differ from that of other replicas.
     pub clock: Clock,
-    /// Who it is to the other replicas.
+    /// The holder identity in the Lease, and the host name in events.
     pub identity: String,
-    /// Where its chance comes from: the same seed gives the same pauses.
+    /// The seed of the jitter of leader election: the same seed gives the same delays.
     pub seed: u64,
 }
 
-/// One replica of a manager.
 pub struct Replica {
     options: Options,
     tools: Tools,
@@ -52,17 +51,17 @@ pub struct Replica {
     identity: String,
 }
 
-/// Why a replica cannot be made.
+/// The error of [`Replica::new`].
 #[derive(Debug, thiserror::Error)]
 #[error("a replica cannot be made: {0}")]
 pub struct NoReplica(String);
 
 impl Replica {
-    /// A replica that has not begun yet.
+    /// Creates a replica. It does nothing until [`run`](Self::run).
     ///
     /// # Errors
     ///
-    /// If no client can be made.
+    /// If a client cannot be created.
     pub fn new(around: Surroundings) -> Result<Self, NoReplica> {
         let Surroundings { options, cloud, clients, clock, identity, seed } = around;
         let cloud_identity = CloudIdentity::default();
@@ -108,19 +107,19 @@ impl Replica {
         Ok(Self { options, tools, budget, registry, identity })
     }
 
-    /// Everything it counts.
+    /// The registry with the metrics of this replica.
     #[must_use]
     pub fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.registry)
     }
 
-    /// What people see of it: to be served by the program around it.
+    /// The status page of this replica, for the caller to serve.
     #[must_use]
     pub fn status_page(&self) -> StatusPage {
         self.tools.status.clone()
     }
 
-    /// Competes, leads and works until `signals` says to end, or its lease is lost.
+    /// Competes for the Lease and runs the controllers until `signals` reports a signal, the Lease is lost, or an error ends it.
     pub async fn run(self, signals: Signals) -> Exit {
         let Self { options, tools, budget, registry: _, identity } = self;
         let controllers = match enabled_controllers(&options, tools.cloud.as_ref(), false) {
@@ -133,7 +132,7 @@ impl Replica {
         let version = VERSION.to_owned();
         let leader = Leader {
             options: &options,
-            // A simulation is one thread and one runtime.
+            // A simulation runs on one thread and one runtime.
             election_runtime: ElectionRuntime::of_caller(),
             tools,
             signals,

@@ -1,10 +1,10 @@
-//! The right to act (safety rail SR-6): the process asks the API server whether it may do what it is about to do, so that
-//! a missing right is a clear message and not a Node that silently stays.
+//! The permission check (safety rail SR-6): the process asks the API server in advance whether it has the permissions that it needs, so
+//! that a missing permission gives a clear message, and not, for example, a Node that silently is not deleted.
 //!
-//! Nothing depends on the answers: what is forbidden fails where it is tried, and everything else works. Here it is only
-//! said in advance, with verb, resource, controller and what to do: in the log, in `/readyz?verbose`, as a metric and as
-//! an event. `questions` decides what is asked, `rules` what one list answers for many, `report` what is said; this file asks, tells,
-//! and asks again.
+//! Nothing depends on the results: an operation without permission fails when it is tried, and everything else works. A missing permission
+//! is reported with verb, resource, controller and remedy: in the log, in `/readyz?verbose`, as a metric and as an event. `questions`
+//! decides what to check, `rules` evaluates one rules review for many checks, `report` builds the message; this file runs and repeats the
+//! checks and reports the results.
 
 mod ask;
 mod metrics;
@@ -39,44 +39,45 @@ use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 /// The name of the check in `/readyz?verbose`.
 const CHECK: &str = "permissions";
 
-/// How long a good answer is believed: roles change rarely, and by hand, and a right that is taken away is missed where it is used.
+/// How long a result with all permissions is cached. Roles change rarely and manually, and a revoked permission is reported where it is
+/// needed.
 const AGAIN_AFTER: Duration = Duration::from_secs(3600);
 
-/// The same while something is missing: somebody is about to grant it.
+/// The interval between checks while a permission is missing or a check failed: a fix may follow soon.
 const AGAIN_WHILE_MISSING: Duration = Duration::from_secs(30);
 
-/// What the check works with.
+/// The inputs of the permission check.
 pub(crate) struct RightToAct {
-    /// What is asked.
+    /// The permissions to check.
     pub(crate) questions: Vec<Question>,
-    /// Who is asked.
+    /// Sends the checks to the API server.
     pub(crate) ask: Arc<dyn Ask>,
-    /// Where missing rights are counted.
+    /// The metric for missing permissions.
     pub(crate) metrics: PermissionMetrics,
-    /// For events about missing rights.
+    /// Emits events about missing permissions.
     pub(crate) events: EventRecorder,
-    /// What these events are about.
+    /// The object of these events: the main Lease.
     pub(crate) about: ObjectReference,
-    /// Which manifest grants everything that is asked about.
+    /// The manifest that grants all checked permissions, named in messages.
     pub(crate) manifest: &'static str,
 }
 
-/// The running check; it ends when this is dropped.
+/// A running permission check. It ends when this value is dropped.
 pub(crate) struct Checking {
     leads: watch::Sender<bool>,
     _end: DropGuard,
 }
 
 impl Checking {
-    /// This process leads now: asks again at once, and from now on also as the controllers. Before that nobody may take their
-    /// identities, since that creates a ServiceAccount that is missing.
+    /// Reports that this process leads: the check is repeated at once, and from now on also for the ServiceAccounts of the controllers. A
+    /// standby must not use these, because obtaining a token creates a ServiceAccount that is missing.
     pub(crate) fn leads(&self) {
         self.leads.send_replace(true);
     }
 }
 
 impl RightToAct {
-    /// Starts to ask, at once and then from time to time, and shows the last answer in `health`.
+    /// Starts the check: immediately and then periodically. The last result is shown in `health`.
     pub(crate) fn start(self, health: &HealthRegistry) -> Checking {
         let (shown, seen) = watch::channel(CheckOutcome::Degraded("not asked yet".to_owned()));
         health.add(CHECK, CheckSets::READY_ONLY, move || seen.borrow().clone());
@@ -99,7 +100,7 @@ impl RightToAct {
                 told = Some(report);
             }
             let pause = if fine { AGAIN_AFTER } else { AGAIN_WHILE_MISSING };
-            // Either is a reason to ask again, unless who would say so is gone: then this has ended.
+            // A timeout or a change starts the next round. An error means that the sender was dropped, so the check ends.
             if let Ok(Err(_ended)) = timeout(pause, leads.changed()).await {
                 return;
             }
@@ -117,7 +118,7 @@ impl RightToAct {
             listed.get(&Place::of(question)).is_some_and(|rules| grant(rules, question))
         };
         let open: Vec<_> = questions.into_iter().filter(|question| !is_granted(question)).collect();
-        // All at once: an identity that cannot be had delays only its own answers.
+        // Concurrently, so that an identity without credentials only delays its own checks.
         let answers = join_all(open.iter().map(|question| self.ask.ask(question))).await;
         let mut report = Report::default();
         for (question, answer) in open.into_iter().zip(answers) {
@@ -126,7 +127,7 @@ impl RightToAct {
         report
     }
 
-    /// Says what is new; nothing that was said before.
+    /// Reports a changed result in the log, and missing permissions also as an event.
     fn tell(&self, report: &Report, before: Option<&Report>) {
         let Some(message) = report.message(self.manifest) else {
             if before.is_some() {

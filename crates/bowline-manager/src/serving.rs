@@ -1,7 +1,7 @@
 //! The HTTPS server of the manager: health, metrics and diagnostics behind Kubernetes authentication and authorization.
 //!
-//! It reads state and shows it. It must not start, stop or steer controllers, and must not depend on a process-wide
-//! TLS default: the crypto provider is passed to every builder.
+//! The server only reads and shows state. It must not start, stop or control controllers, and must not depend on a process-wide TLS
+//! default: the crypto provider is passed to every builder.
 
 mod admission;
 pub mod authn;

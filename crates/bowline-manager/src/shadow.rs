@@ -1,7 +1,7 @@
-//! `--shadow`: the process that only looks. It competes for no Lease and runs no controller; it sees what the controllers would
-//! see, and its report is all that it writes.
+//! `--shadow`: a read-only process. It does not compete for the Lease and runs no controllers; it observes what the controllers would
+//! observe, and writes nothing but its report.
 //!
-//! Also the controller behind the report, which a leader with `--adopt-only` runs beside the others.
+//! This module also creates the controller that writes the report. A leader with `--adopt-only` runs it beside the other controllers.
 
 use std::sync::Arc;
 
@@ -20,24 +20,22 @@ use crate::options::Options;
 use crate::signals::Signals;
 use crate::workforce::{Tools, Workforce};
 
-/// A process that only looks.
+/// A read-only process that plans and reports.
 pub(crate) struct Shadow<'a> {
-    /// The flags.
     pub(crate) options: &'a Options,
-    /// What it looks with.
+    /// What the informers and the report controller need.
     pub(crate) tools: Tools,
-    /// When to end.
+    /// Reports SIGTERM and SIGINT.
     pub(crate) signals: Signals,
-    /// The call budget of the cloud.
+    /// The rate limiter for calls to the cloud.
     pub(crate) budget: Arc<SharedBudget>,
-    /// Who reports.
+    /// The identity of this process, named in the report.
     pub(crate) identity: String,
-    /// The version of the binary.
     pub(crate) version: String,
 }
 
 impl Shadow<'_> {
-    /// Runs to the end.
+    /// Runs until a signal or an error ends it.
     pub(crate) async fn run(self) -> Exit {
         info!("shadow mode: looking and planning; nothing is written but the report");
         let workforce = match Workforce::new(self.tools.clone()) {
@@ -53,13 +51,13 @@ impl Shadow<'_> {
         exit
     }
 
-    /// Looks for ever; returns only if it cannot even begin.
+    /// Runs the informers and the report controller forever. Returns only if they cannot be started.
     async fn look(&self, workforce: &Workforce) -> Result<std::convert::Infallible, ClientError> {
         let root = self.tools.clients.root("shadow-report")?;
-        // Before the cloud is initialized: that it does not answer is the first thing to report.
+        // Started before the cloud is initialized, so that a cloud that does not respond is reported too.
         let controller = controller(self.options, Mode::Shadow, &self.identity, &self.version);
         workforce.report(controller, Arc::new(Unfenced))?;
-        // No events: they would be written.
+        // No event sink: emitting events would be a write.
         let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
             .with_budget(self.budget.clone())
             .with_cluster_uid(cluster_uid(&root).await)
@@ -75,7 +73,7 @@ fn failed(why: &dyn std::fmt::Display) -> Exit {
     Exit::Fatal
 }
 
-/// Who reports what would be done.
+/// The controller that writes the shadow report.
 pub(crate) fn controller(options: &Options, mode: Mode, holder: &str, version: &str) -> Arc<dyn Controller> {
     let shadow = &options.shadow;
     Arc::new(ShadowController::new(ShadowOptions {
@@ -89,11 +87,11 @@ pub(crate) fn controller(options: &Options, mode: Mode, holder: &str, version: &
     }))
 }
 
-/// A fence that lets the report pass while a person paused all changes: it changes none.
+/// A fence that stays open during a pause, for the report: it changes nothing in the cloud, Services or Nodes.
 #[derive(Debug)]
 struct DespitePause(Arc<dyn Fence>);
 
-/// `fence`, open also while all changes are paused.
+/// Wraps `fence` so that it is open during a pause.
 pub(crate) fn despite_pause(fence: Arc<dyn Fence>) -> Arc<dyn Fence> {
     Arc::new(DespitePause(fence))
 }

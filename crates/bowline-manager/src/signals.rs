@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT: the first asks for an orderly end, the second ends at once.
+//! SIGTERM and SIGINT: the first signal starts an orderly shutdown, the second ends the process immediately.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use crate::exit::{Exit, StopSignal};
 
-/// Which signal came, once one has. Clones share it.
+/// The first signal received, if any. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Signals {
     asked: CancellationToken,
@@ -16,11 +16,11 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to listen.
+    /// Installs the signal handlers and starts to listen.
     ///
     /// # Errors
     ///
-    /// If the system refuses to install the handlers.
+    /// If the operating system refuses the signal handlers.
     pub fn listen() -> std::io::Result<Self> {
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -43,7 +43,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Takes note of a signal as if it had come: for a part of a process that another part ends.
+    /// Records a signal as if the process had received it. For managers embedded in another program, which decides when they stop.
     pub fn note(&self, signal: StopSignal) {
         if self.first.set(signal).is_ok() {
             self.asked.cancel();

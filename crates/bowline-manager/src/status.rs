@@ -1,8 +1,8 @@
-//! The status page: what this manager sees, does and waits for, for people. It reads and shows, and changes nothing.
+//! The status page: shows users what this manager observes, does and waits for. It is read-only.
 //!
-//! `notebook` keeps what happened, in rings; `board` knows whom to ask for the present; `gather` makes one value of both, an
-//! [`Overview`], for one [`Query`]; `html` and `page` draw it; `serve` and `live` hand it out, and `open` does so without asking who
-//! looks, by way of `loopback`. Nothing is computed while nobody looks, but for taking notes.
+//! `notebook` keeps recent activity in ring buffers; `board` holds handles for the current state; `gather` combines both into an
+//! [`Overview`] for a [`Query`]; `html` and `page` render it; `serve` and `live` serve it behind authentication, and `open` serves it
+//! without authentication by means of `loopback`. Nothing is computed without a reader, except recording activity.
 
 mod board;
 mod gather;

@@ -1,5 +1,5 @@
-//! Keeps one controller running (safety rail SR-11): a controller whose cloud service is missing, or that panics, is
-//! started again with a growing pause and reported; the others never notice.
+//! Supervises one controller (safety rail SR-11): a controller that panics, or whose cloud service is unavailable, is restarted with
+//! exponential backoff and reported. The other controllers are not affected.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use tracing::{error, info, warn};
 
 use crate::serving::CheckOutcome;
 
-/// The pause before a controller, or the cloud, is started again.
+/// The backoff before a controller is restarted, or the initialization of the cloud is retried.
 pub(crate) const PAUSE: Backoff = Backoff { base: Duration::from_secs(1), max: Duration::from_secs(60) };
 
-/// How the reason of a controller begins that has no use here: nobody has to look.
+/// The prefix of the reason of a controller that is not wanted with these options or this cloud. Such a controller needs no attention.
 pub(crate) const NOT_STARTED: &str = "not started: ";
 
-/// A controller that ran this long has recovered: its next failure counts as the first.
+/// After running this long, a controller counts as recovered: its backoff starts again at the base.
 const RECOVERED_AFTER: Duration = Duration::from_secs(300);
 
-/// How a controller is doing. Clones share it.
+/// The state of a controller. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct ControllerState(Arc<Mutex<State>>);
 
@@ -43,8 +43,8 @@ impl Default for ControllerState {
 }
 
 impl ControllerState {
-    /// For the health endpoints: a controller that is down is reported and fails nothing, since a restart of the whole
-    /// process would take the healthy ones with it.
+    /// The result for the health endpoints. A controller that is down only degrades them: a failed check would restart the whole process,
+    /// including the healthy controllers.
     #[must_use]
     pub(crate) fn check(&self) -> CheckOutcome {
         match &*self.0.lock() {
@@ -55,7 +55,7 @@ impl ControllerState {
         }
     }
 
-    /// Says that it cannot even be started, and why.
+    /// Marks the controller as down because it cannot be started.
     pub(crate) fn down(&self, why: String) {
         self.set(State::Down(why));
     }
@@ -65,7 +65,8 @@ impl ControllerState {
     }
 }
 
-/// Runs a controller until `cancel`, whatever happens to it.
+/// Runs a controller until `cancel` is cancelled, and restarts it whenever it ends. Returns early only if the controller reports that it is
+/// not wanted.
 pub(crate) async fn supervise(
     controller: Arc<dyn Controller>,
     context: ControllerContext,

@@ -1,6 +1,7 @@
-//! All that works while this process leads: the informers, the cloud's initialization, and the controllers.
+//! Everything that runs while this process leads: the informers, the initialization of the cloud, and the controllers.
 //!
-//! Ends in two stages: asked to stop, work that has begun is finished; when the time for that is up, it is cut.
+//! Shutdown has two stages: the controllers are asked to stop and may finish the work in progress; after the grace period, what still runs
+//! is cancelled.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -38,42 +39,40 @@ use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 use crate::status::StatusPage;
 use crate::supervise::{ControllerState, PAUSE, supervise};
 
-/// Events that were recorded are written within this at the end, or lost.
+/// How long the last events may take to be written during shutdown. Events not written by then are lost.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
-/// How long what was cut may take to be gone. Only code that blocks its thread takes longer than a moment.
+/// How long cancelled tasks may take to end. Only a task that blocks its thread needs longer than a moment.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
 
-/// What the workforce is made from.
+/// What the informers and controllers need.
 #[derive(Clone)]
 pub(crate) struct Tools {
-    /// The cloud.
     pub(crate) cloud: Arc<dyn Cloud>,
-    /// Who we are to it.
+    /// The state of this process's identity in the cloud (SR-3).
     pub(crate) cloud_identity: CloudIdentity,
-    /// Makes the clients.
+    /// Creates Kubernetes clients.
     pub(crate) clients: Clients,
-    /// Where everything is counted.
     pub(crate) metrics: Metrics,
-    /// Where everything is reported.
+    /// The registry of health checks.
     pub(crate) health: Arc<HealthRegistry>,
-    /// Wall time.
+    /// The wall clock.
     pub(crate) clock: Clock,
-    /// The name of this host, for events.
+    /// The host name, the source of events.
     pub(crate) host: String,
-    /// How long one write to the API server may take.
+    /// The timeout of one write to the API server.
     pub(crate) write_deadline: Duration,
-    /// The pause between the starts of two controllers.
+    /// The minimum delay between the starts of two controllers; the actual delay is up to twice as long.
     pub(crate) start_interval: Duration,
-    /// Where the election's pauses come from: no two replicas shall have the same ones.
+    /// Seeds the jitter of leader election. It must differ between replicas, so that they do not retry at the same times.
     pub(crate) seed: u64,
-    /// What people see of all this.
+    /// The status page.
     pub(crate) status: StatusPage,
-    /// Which Nodes the controllers handle.
+    /// Selects the Nodes that the controllers handle.
     pub(crate) node_filter: NodeFilter,
 }
 
-/// The running parts. Clones share them.
+/// The informers and controllers that run. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Workforce {
     tools: Tools,
@@ -90,11 +89,11 @@ pub(crate) struct Workforce {
 }
 
 impl Workforce {
-    /// Starts the informers. Every replica may have one; controllers are added when it leads.
+    /// Starts the informers. They need no Lease; controllers are added once this process leads.
     ///
     /// # Errors
     ///
-    /// If the informers' client cannot be made.
+    /// If the client of the informers cannot be created.
     pub(crate) fn new(tools: Tools) -> Result<Self, ClientError> {
         let client = tools.clients.root("shared-informers")?;
         let (informers, cut) = (TaskTracker::new(), CancellationToken::new());
@@ -104,7 +103,7 @@ impl Workforce {
         report(&tools.health, &nodes);
         report(&tools.health, &services);
         tools.status.sees(nodes.clone(), services.clone());
-        // The informers outlive the controllers: work that is being finished may still look things up.
+        // The informers outlive the controllers: a reconcile that finishes during shutdown may still read their caches.
         let broken = CancellationToken::new();
         informers.spawn(guard(node_task.run(cut.clone()), cut.clone(), broken.clone()));
         informers.spawn(guard(service_task.run(cut.clone()), cut.clone(), broken.clone()));
@@ -126,18 +125,19 @@ impl Workforce {
         })
     }
 
-    /// Returns when an informer has ended although work goes on. Its picture stands still from then on, and nobody may
-    /// act on it: the process must end.
+    /// Returns when an informer has ended although it was not stopped. Its cache is stale from then on and must not be acted on, so the
+    /// process must exit.
     pub(crate) async fn broken(&self) {
         self.broken.cancelled().await;
     }
 
-    /// Returns when work is asked to stop.
+    /// Returns when the controllers are asked to stop.
     pub(crate) fn stopping(&self) -> impl Future<Output = ()> + Send + 'static {
         self.stop.clone().cancelled_owned()
     }
 
-    /// Initializes the cloud, again and again until it works: an outage of the cloud must not end the process.
+    /// Initializes the cloud and retries until it succeeds: an outage of the cloud must not end the process. The error is shown in
+    /// `/readyz`.
     pub(crate) async fn initialize_cloud(&self, context: &CloudContext) {
         let problem = watch::Sender::new(Some("starting".to_owned()));
         let shown = problem.subscribe();
@@ -155,7 +155,7 @@ impl Workforce {
         problem.send_replace(None);
     }
 
-    /// Takes over what the leader before noted for us, and keeps what we note for the next one, to the end of work.
+    /// Reads the ledger that the previous leader left, and then writes this leader's ledger in the background until shutdown.
     pub(crate) async fn keep_ledger(&self, client: Client, fence: Arc<dyn Fence>, place: LedgerPlace) {
         self.ledger.read(&client, &place).await;
         let writer = Writer::new(client.clone(), fence, self.tools.write_deadline);
@@ -164,7 +164,8 @@ impl Workforce {
         self.controllers.spawn(self.cut.clone().run_until_cancelled_owned(keeping));
     }
 
-    /// Shows and tells when all changes are paused, to the end of work.
+    /// Reports pauses of all changes in `/readyz`, on the status page, as a metric, in the log and as events, until shutdown. Also adds the
+    /// health checks of the circuit breakers.
     pub(crate) fn tell_of_pauses(
         &self,
         fence: Arc<dyn Fence>,
@@ -178,7 +179,7 @@ impl Workforce {
         self.controllers.spawn(self.stop.clone().run_until_cancelled_owned(telling));
     }
 
-    /// Shows open breakers as lines of `/readyz` that never fail: the process does its work.
+    /// Adds `/readyz` checks for open circuit breakers. They only degrade, because the process itself works.
     fn show_breakers(&self) {
         let metrics = &self.tools.metrics.controllers;
         let breakers = [
@@ -201,7 +202,7 @@ impl Workforce {
         }
     }
 
-    /// Shows as a line of `/readyz`, which never fails, that no Node is deleted.
+    /// Adds a `/readyz` check that shows that deletion of Nodes is switched off. It only degrades.
     pub(crate) fn show_skipped_deletions(&self) {
         self.tools.health.add("node-deletion", CheckSets::READY_ONLY, || {
             CheckOutcome::Degraded(
@@ -211,7 +212,7 @@ impl Workforce {
         });
     }
 
-    /// Starts controllers under a fence, which is also closed while the cloud does not know us (SR-3).
+    /// Starts controllers under a fence. The fence is also closed while the cloud rejects this process's identity (SR-3).
     pub(crate) async fn start(&self, controllers: Vec<Arc<dyn Controller>>, fence: Arc<dyn Fence>) {
         let fence = self.tools.cloud_identity.fence(fence);
         for controller in controllers {
@@ -227,11 +228,12 @@ impl Workforce {
         }
     }
 
-    /// Starts the report, with the identity of the process itself and whatever the cloud says of us: it changes nothing.
+    /// Starts the controller that writes the shadow report. It uses the identity of the process, and runs even while the cloud rejects that
+    /// identity, because it changes nothing in the cloud.
     ///
     /// # Errors
     ///
-    /// If its client cannot be made.
+    /// If its client cannot be created.
     pub(crate) fn report(
         &self,
         controller: Arc<dyn Controller>,
@@ -247,7 +249,8 @@ impl Workforce {
         Ok(())
     }
 
-    /// Runs one controller to the end of work. One that cannot have its identity is tried again; the others run.
+    /// Runs one controller until shutdown. If its client cannot be created, the controller is retried with backoff; the other controllers
+    /// are not affected.
     async fn employ(self, controller: Arc<dyn Controller>, fence: Arc<dyn Fence>, state: ControllerState) {
         let name = controller.name().canonical.clone();
         let mut failures = 0;
@@ -302,7 +305,7 @@ impl Workforce {
         }
     }
 
-    /// A recorder whose last events are waited for at the end.
+    /// Creates an event recorder that is flushed during shutdown.
     fn recorder(&self, client: Client, component: &str) -> EventRecorder {
         let (host, clock) = (&self.tools.host, self.tools.clock.clone());
         let recorder = EventRecorder::new(client, component, host, clock, self.tools.metrics.events.clone())
@@ -311,7 +314,7 @@ impl Workforce {
         recorder
     }
 
-    /// Ends everything: takes no more work, gives what has begun `grace` to finish, and cuts the rest.
+    /// Stops everything: the controllers take no new work, have `grace` to finish the work in progress, and are then cancelled.
     pub(crate) async fn end(&self, grace: Duration) {
         let began = Instant::now();
         self.stop.cancel();
@@ -331,15 +334,14 @@ impl Workforce {
         info!(took = ?began.elapsed(), "all work has ended");
     }
 
-    /// Gives the events of the controllers a moment to be written. After the lease was given back: nobody has to wait
-    /// for notes.
+    /// Flushes the events of the controllers. Called after the Leases are released, so that the next leader does not wait for events.
     pub(crate) async fn last_events(&self) {
         let recorders = self.recorders.lock().clone();
         join_all(recorders.iter().map(last_events)).await;
     }
 }
 
-/// Runs an informer; if it ends, or panics, before the cut, something is broken.
+/// Runs an informer. If it ends or panics before `cut` is cancelled, `broken` is cancelled.
 async fn guard(run: impl Future<Output = ()>, cut: CancellationToken, broken: CancellationToken) {
     let ended = AssertUnwindSafe(run).catch_unwind().await;
     if ended.is_err() || !cut.is_cancelled() {
@@ -347,7 +349,7 @@ async fn guard(run: impl Future<Output = ()>, cut: CancellationToken, broken: Ca
     }
 }
 
-/// Gives the events that were recorded a moment to be written.
+/// Flushes an event recorder for at most [`LAST_EVENTS`].
 pub(crate) async fn last_events(recorder: &EventRecorder) {
     if let Err(unwritten) = recorder.flush(LAST_EVENTS).await {
         info!(%unwritten, "not all events were written");

@@ -1,23 +1,23 @@
-//! Values written as Go writes them: durations and booleans. Pure; no flags, no defaults.
+//! Values in Go's notation: durations and booleans. Pure; no flags, no defaults.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Why a text is no duration.
+/// Why a text is not a valid duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GoDurationError {
-    /// Not numbers with units.
+    /// The text is not a sequence of numbers with units.
     #[error(
         "{0:?} is no duration; write numbers with units, such as 300ms, 1.5s, 5m or 1h30m (units ns, us, ms, s, m, h)"
     )]
     Syntax(String),
-    /// Beyond about 292 years.
+    /// The duration is longer than about 292 years.
     #[error("{0:?} is too long; the longest duration is about 2562047h")]
     TooLong(String),
 }
 
-/// A duration in nanoseconds, read and printed as Go does. It may be negative, as Go's may.
+/// A duration in nanoseconds, parsed and printed as in Go. It may be negative, as in Go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct GoDuration(i64);
 
@@ -33,19 +33,19 @@ const UNITS: [(&str, i64); 8] = [
 ];
 
 impl GoDuration {
-    /// A duration of so many nanoseconds.
+    /// Creates a duration from nanoseconds.
     #[must_use]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// The nanoseconds.
+    /// The duration in nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// The same as a standard duration; `None` if negative.
+    /// Converts to a standard duration; `None` if negative.
     #[must_use]
     pub fn to_std(self) -> Option<Duration> {
         u64::try_from(self.0).ok().map(Duration::from_nanos)
@@ -53,7 +53,7 @@ impl GoDuration {
 }
 
 impl From<Duration> for GoDuration {
-    /// Beyond 292 years it stays at 292 years.
+    /// Durations beyond 292 years are clamped to 292 years.
     fn from(duration: Duration) -> Self {
         Self(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
     }
@@ -76,7 +76,7 @@ impl FromStr for GoDuration {
     }
 }
 
-/// Nanoseconds of `1h30m` and the like, saturating far beyond what fits; `None` if it is not that form.
+/// The nanoseconds of a text like `1h30m`, saturating far beyond the valid range; `None` if the format is invalid.
 fn parse_magnitude(text: &str) -> Option<i128> {
     if text.is_empty() {
         return None;
@@ -91,7 +91,7 @@ fn parse_magnitude(text: &str) -> Option<i128> {
     Some(total)
 }
 
-/// One number with its unit from the start of the text, and what follows it.
+/// Parses one number with its unit at the start of the text; also returns the rest.
 fn parse_part(text: &str) -> Option<(i128, &str)> {
     let (whole, rest) = take_while(text, |c| c.is_ascii_digit());
     let (fraction, rest) = match rest.strip_prefix('.') {
@@ -115,7 +115,7 @@ fn digits(text: &str) -> i128 {
     text.bytes().fold(0_i128, |sum, digit| sum.saturating_mul(10).saturating_add(i128::from(digit) - 48))
 }
 
-/// `5` of `1.5s`, cut below a nanosecond. Digits beyond the eighteenth cannot matter.
+/// The nanoseconds of a fraction, such as `5` in `1.5s`, truncated. Digits after the eighteenth have no effect.
 fn fraction_nanos(fraction: &str, scale: i64) -> i128 {
     let kept = fraction.get(..18).unwrap_or(fraction);
     let divisor = kept.bytes().fold(1_i128, |power, _| power * 10);
@@ -146,7 +146,7 @@ impl fmt::Display for GoDuration {
     }
 }
 
-/// `value / scale` without trailing zeros; `scale` is a power of ten.
+/// `value / scale` in decimal without trailing zeros; `scale` is a power of ten.
 fn decimal(value: u64, scale: u64) -> String {
     let (whole, fraction) = (value / scale, value % scale);
     if fraction == 0 {
@@ -157,7 +157,7 @@ fn decimal(value: u64, scale: u64) -> String {
     format!("{whole}.{}", padded.trim_end_matches('0'))
 }
 
-/// A boolean as Go's `ParseBool` reads it; `None` for anything else.
+/// Parses a boolean as Go's `ParseBool` does; `None` for any other text.
 #[must_use]
 pub fn parse_bool(text: &str) -> Option<bool> {
     match text {

@@ -1,8 +1,8 @@
-//! Reads a command line as Go's pflag does.
+//! Parses a command line as Go's pflag does.
 //!
-//! Not clap: manifests written for the Go manager must keep working, and clap reads them differently. It knows no `_`
-//! for `-` in names and no `-v2`, takes `false` of `--leader-elect false` as a value or not at all, stops at the first
-//! wrong flag, and would need every row of the table told to it again.
+//! clap is not used, because manifests written for the Go manager must keep working and clap parses them differently: it does not accept
+//! `_` for `-` in names or `-v2`, handles `false` in `--leader-elect false` either always or never as a value, stops at the first invalid
+//! flag, and would need every row of the table declared again.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,44 +12,44 @@ use super::table::{Flag, FlagTable};
 use super::value::Value;
 use bowline_cloud::suggest::hint;
 
-/// One thing that is wrong with a command line.
+/// One problem of a command line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagProblem {
-    /// No flag has this name.
+    /// The flag does not exist.
     #[error("unknown flag {flag}{hint}")]
     Unknown {
-        /// As it was written, without the value.
+        /// The flag as written, without its value.
         flag: String,
-        /// `; did you mean --x?`, or nothing.
+        /// `; did you mean --x?`, or empty.
         hint: String,
     },
-    /// The command line ended where a value was wanted.
+    /// The command line ended where a value was expected.
     #[error("--{0} needs a value, but nothing follows it")]
     MissingValue(&'static str),
-    /// The value is not of the flag's kind.
+    /// The value does not have the flag's kind.
     #[error("--{flag}={value}: {accepted}")]
     Value {
-        /// The flag.
+        /// The name of the flag.
         flag: &'static str,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What would be accepted.
+        /// The accepted values.
         accepted: String,
     },
-    /// An argument that is no flag.
+    /// An argument that is not a flag.
     #[error("unexpected argument {argument:?}; only flags are accepted{hint}")]
     Positional {
         /// The argument.
         argument: String,
-        /// What may have been meant.
+        /// A hint at what may have been meant, or empty.
         hint: String,
     },
-    /// `--=x`, `---x`, or an argument that is not UTF-8.
+    /// `--=x`, `---x`, or an argument that is not valid UTF-8.
     #[error("{0:?} is no flag; write --name=value")]
     Malformed(String),
 }
 
-/// Everything that is wrong with a command line.
+/// All problems of a command line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", listed(.0))]
 pub struct FlagErrors(
@@ -61,11 +61,11 @@ fn listed(problems: &[FlagProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Reads the arguments after the program's name.
+/// Parses the arguments after the program's name.
 ///
 /// # Errors
 ///
-/// All that is wrong, not only the first.
+/// All problems, not only the first.
 pub fn parse<I>(table: &FlagTable, arguments: I) -> Result<Parsed, FlagErrors>
 where
     I: IntoIterator,
@@ -87,11 +87,11 @@ struct Reader<'a, I> {
     arguments: I,
     given: BTreeMap<&'static str, Value>,
     problems: Vec<FlagProblem>,
-    /// After `--`.
+    /// Whether `--` was seen.
     flags_ended: bool,
-    /// The flag that the argument before this one set by its bare name: `--x false` is a common slip.
+    /// The flag that the previous argument set without a value: `--x false` is a common mistake.
     bare_before: Option<&'static str>,
-    /// The argument before this one was an unknown flag without a value.
+    /// Whether the previous argument was an unknown flag without a value.
     after_unknown: bool,
 }
 
@@ -109,7 +109,7 @@ impl<'a, I: Iterator<Item = OsString>> Reader<'a, I> {
         }
     }
 
-    /// The next argument that is text; others are noted as problems.
+    /// The next argument that is valid UTF-8; others are recorded as problems.
     fn next_text(&mut self) -> Option<String> {
         loop {
             match self.arguments.next()?.into_string() {
@@ -155,14 +155,14 @@ impl<'a, I: Iterator<Item = OsString>> Reader<'a, I> {
         }
     }
 
-    /// A flag nobody knows. What follows it may have been its value, so it is not blamed a second time.
+    /// Records an unknown flag. The next argument may be its value, so it is not reported as a second problem.
     fn unknown(&mut self, flag: String, name: &str, value: Option<&str>) {
         let hint = hint(name, "--", self.table.rows().iter().map(|row| row.name));
         self.problems.push(FlagProblem::Unknown { flag, hint });
         self.after_unknown = value.is_none();
     }
 
-    /// `v=2`, `v2`, `v`, or several letters that take no value: `hv2`.
+    /// Parses the letters of a short flag: `v=2`, `v2`, `v`, or several flags without values, such as `hv2`.
     fn letters(&mut self, letters: &str) {
         let mut rest = letters;
         while let Some(letter) = rest.chars().next() {
@@ -184,7 +184,7 @@ impl<'a, I: Iterator<Item = OsString>> Reader<'a, I> {
         }
     }
 
-    /// Reads the value of a known flag: what is attached, what the bare flag means, or the next argument.
+    /// Reads the value of a known flag: the attached value, the value of the bare flag, or the next argument.
     fn take(&mut self, flag: &Flag, attached: Option<&str>) {
         let text = match (attached, flag.kind.bare()) {
             (Some(text), _) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! A command line that was read: every flag of the table with its value. Asking never fails.
+//! A parsed command line: every flag of the table with its value. Reading a value never fails.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,8 +10,8 @@ use super::version::VersionRequest;
 
 /// The values of all flags, given or default.
 ///
-/// The accessors are for names and kinds of the table. Another name or kind is a mistake of the program: it fails in
-/// tests and gives the empty value otherwise.
+/// The accessors must be called with names of the table and their kinds. Any other name or kind is a bug: it fails in tests, and returns
+/// the empty value otherwise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     values: BTreeMap<&'static str, Value>,
@@ -48,12 +48,12 @@ impl Parsed {
         Self { values, given: names }
     }
 
-    /// No values at all: what is left if a table cannot be read.
+    /// No values, for a table that is invalid.
     pub(crate) fn empty() -> Self {
         Self { values: BTreeMap::new(), given: Vec::new() }
     }
 
-    /// Whether the flag was on the command line, even with its default.
+    /// Whether the flag was on the command line, even with its default value.
     #[must_use]
     pub fn is_given(&self, name: &str) -> bool {
         self.given.contains(&name)
@@ -65,13 +65,13 @@ impl Parsed {
         &self.given
     }
 
-    /// All names and printed values, sorted: what `/flagz` shows.
+    /// All names and printed values, sorted, for `/flagz`.
     #[must_use]
     pub fn listing(&self) -> Vec<(String, String)> {
         self.values.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
     }
 
-    /// The values of one flag, printed: the items of a list, or the only one.
+    /// The printed values of one flag: the items of a list, or a single value.
     #[must_use]
     pub fn texts(&self, name: &str) -> Vec<String> {
         match self.values.get(name) {
@@ -81,7 +81,7 @@ impl Parsed {
         }
     }
 
-    /// What `--version` asks for.
+    /// The request of `--version`.
     #[must_use]
     pub fn version(&self) -> VersionRequest {
         VersionRequest::read(self.text("version")).unwrap_or_default()

@@ -1,7 +1,7 @@
-//! The table of flags: one row each, from which the parser, `--help`, `/flagz` and the reference page come.
+//! The flag table: one row for each flag. The parser, `--help`, `/flagz` and the reference page are generated from it.
 //!
-//! Names, kinds and defaults are those of the upstream cloud-controller-manager (1.37), so that its command lines keep
-//! working; a flag whose effect does not exist here is still accepted, and its note says why it does nothing.
+//! Names, kinds and defaults are those of the upstream cloud-controller-manager (1.37), so that its command lines keep working. A flag
+//! without an effect here is still accepted, and its note explains why it has none.
 
 use super::table::Flag;
 use super::table::Kind::{Bool, Duration, Float, Int, Ip, List, Map, Repeated, String, Version};
@@ -15,7 +15,7 @@ const UNBUFFERED: &str = "Accepted, no effect: log lines are written at once, to
 const REQUEST_HEADER: &str =
     "Used with --requestheader-client-ca-file; otherwise the cluster's ConfigMap decides.";
 
-/// The flags every cloud-controller-manager has, and Bowline's own.
+/// The flags of every cloud-controller-manager, and Bowline's own.
 #[rustfmt::skip]
 pub(super) const COMMON: &[Flag] = &[
     Flag::new(Debugging, "profiling", Bool, "true",

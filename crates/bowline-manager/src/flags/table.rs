@@ -1,9 +1,9 @@
-//! What a flag is, and a checked set of flags. The rows themselves are in [`super::rows`].
+//! The definition of a flag, and a validated set of flags. The rows are in [`super::rows`].
 
 use super::rows::COMMON;
 use super::value::Value;
 
-/// How a flag's value is written.
+/// The syntax of a flag's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `true` or `false`; the bare flag means `true`.
@@ -16,20 +16,20 @@ pub enum Kind {
     Duration,
     /// A whole number.
     Int,
-    /// A number.
+    /// A finite number.
     Float,
     /// An IP address.
     Ip,
     /// `key=value` pairs separated by commas; repeatable.
     Map,
-    /// One text each time the flag is given; commas mean nothing.
+    /// One text for each time the flag is given; commas have no special meaning.
     Repeated,
-    /// `--version` alone: the bare flag, a boolean, `raw` or `vX.Y.Z`.
+    /// Only for `--version`: the bare flag, a boolean, `raw` or `vX.Y.Z`.
     Version,
 }
 
 impl Kind {
-    /// What the flag means without `=`, for kinds that never take the next argument as their value.
+    /// The value of the flag without `=`, for kinds that never use the next argument as their value. `None` for other kinds.
     #[must_use]
     pub const fn bare(self) -> Option<&'static str> {
         match self {
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// The word for the value in help texts.
+    /// The placeholder of the value in help texts.
     #[must_use]
     pub const fn placeholder(self) -> &'static str {
         match self {
@@ -56,45 +56,45 @@ impl Kind {
     }
 }
 
-/// Where a flag appears in help and reference.
+/// The section of a flag in the help and reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// Profiling.
     Debugging,
-    /// Handing controllers over from the kube-controller-manager.
+    /// Migration of controllers from the kube-controller-manager.
     LeaderMigration,
-    /// Everything all controllers share.
+    /// Options that all controllers share.
     Generic,
-    /// The controller that initialises nodes.
+    /// The controller that initializes Nodes.
     CloudNode,
-    /// The controller that removes nodes whose server is gone.
+    /// The controller that deletes Nodes whose server no longer exists.
     CloudNodeLifecycle,
-    /// The controller of load balancers.
+    /// The controller of load balancers (service controller).
     ServiceLb,
-    /// The controller that hands out pod ranges.
+    /// The controller that allocates pod CIDRs.
     NodeIpam,
     /// Admission webhooks.
     Webhook,
-    /// The listener of admission webhooks.
+    /// The server of admission webhooks.
     WebhookServing,
-    /// The HTTPS listener.
+    /// The HTTPS server.
     SecureServing,
-    /// Who a caller is.
+    /// Authentication of callers.
     Authentication,
-    /// What a caller may do.
+    /// Authorization of callers.
     Authorization,
-    /// The rest upstream has.
+    /// Other upstream flags.
     Misc,
     /// Logging, version, help.
     Global,
-    /// What only this manager has.
+    /// Flags that only this manager has.
     Bowline,
-    /// What a provider adds, under a heading of its choice.
+    /// Flags of a provider, with a heading that the provider chooses.
     Provider(&'static str),
 }
 
 impl Section {
-    /// The order in help and reference; provider sections come before the global ones.
+    /// The order in the help and reference; provider sections come before the global one.
     pub(super) const ORDER: [Self; 15] = [
         Self::Debugging,
         Self::LeaderMigration,
@@ -113,7 +113,7 @@ impl Section {
         Self::Global,
     ];
 
-    /// The heading.
+    /// The heading of the section.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -142,22 +142,22 @@ impl Section {
 pub struct Flag {
     /// The name without dashes.
     pub name: &'static str,
-    /// The one-letter name, if there is one.
+    /// The one-letter name, if any.
     pub short: Option<char>,
-    /// Where it is listed.
+    /// The section that lists the flag.
     pub section: Section,
-    /// How its value is written.
+    /// The syntax of the value.
     pub kind: Kind,
-    /// The default, written as on the command line.
+    /// The default, in the syntax of the command line.
     pub default: &'static str,
-    /// What it does, one or two sentences.
+    /// The help text, one or two sentences.
     pub help: &'static str,
-    /// Since when, deprecated, or why it has no effect; may be empty.
+    /// The version that added the flag, its deprecation, or why it has no effect; may be empty.
     pub note: &'static str,
 }
 
 impl Flag {
-    /// A row without a note; see [`Flag::noted`] and [`Flag::short`].
+    /// Creates a row without a note; see [`Flag::noted`] and [`Flag::short`].
     #[must_use]
     pub const fn new(
         section: Section,
@@ -169,14 +169,14 @@ impl Flag {
         Self { name, short: None, section, kind, default, help, note: "" }
     }
 
-    /// The same row with a note.
+    /// Adds a note.
     #[must_use]
     pub const fn noted(mut self, note: &'static str) -> Self {
         self.note = note;
         self
     }
 
-    /// The same row with a one-letter name.
+    /// Adds a one-letter name.
     #[must_use]
     pub const fn short(mut self, letter: char) -> Self {
         self.short = Some(letter);
@@ -184,51 +184,51 @@ impl Flag {
     }
 }
 
-/// Rows that cannot be in one table. A mistake of the program, not of its user.
+/// Why rows cannot be in one table. This is a bug of the program, not an error of its user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// A name is taken.
+    /// Two flags have the same name.
     #[error("flag --{0} is declared twice")]
     DuplicateName(&'static str),
-    /// A letter is taken.
+    /// Two flags have the same letter.
     #[error("flag --{name} wants -{letter}, which another flag has")]
     DuplicateShort {
-        /// The later flag.
+        /// The name of the later flag.
         name: &'static str,
         /// The letter.
         letter: char,
     },
-    /// A name that could never be given: names are matched with `_` read as `-`.
+    /// An invalid name, which could never be given: `_` is read as `-` in names.
     #[error("flag name {0:?} must be lower case letters, digits and single dashes")]
     Name(&'static str),
-    /// A default that its own kind refuses.
+    /// The default is invalid for the flag's kind.
     #[error("the default of --{name} is wrong: {problem}")]
     Default {
-        /// The flag.
+        /// The name of the flag.
         name: &'static str,
-        /// What is wrong with it.
+        /// Why the default is invalid.
         problem: String,
     },
 }
 
-/// All flags of a program, each name once.
+/// All flags of a program, with unique names.
 #[derive(Debug, Clone)]
 pub struct FlagTable {
     rows: Vec<Flag>,
 }
 
 impl FlagTable {
-    /// The flags every cloud-controller-manager has, and Bowline's own.
+    /// The table of the flags of every cloud-controller-manager, and Bowline's own.
     #[must_use]
     pub fn common() -> Self {
         Self { rows: COMMON.to_vec() }
     }
 
-    /// The same table with a provider's flags.
+    /// Adds a provider's flags to the table.
     ///
     /// # Errors
     ///
-    /// A name or letter that is already taken, a name that cannot be given, or a default of the wrong kind.
+    /// If a name or letter is already used, a name is invalid, or a default has the wrong kind.
     pub fn with(mut self, extra: &[Flag]) -> Result<Self, TableError> {
         for row in extra {
             self.admit(row)?;
@@ -260,19 +260,19 @@ impl FlagTable {
         &self.rows
     }
 
-    /// The flag of this name.
+    /// The flag with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Flag> {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// The flag of this letter.
+    /// The flag with this letter.
     #[must_use]
     pub fn find_short(&self, letter: char) -> Option<&Flag> {
         self.rows.iter().find(|row| row.short == Some(letter))
     }
 
-    /// The sections that have rows, in the order to print them.
+    /// The sections that have rows, in the order of the help.
     #[must_use]
     pub fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = Section::ORDER.to_vec();
@@ -286,7 +286,7 @@ impl FlagTable {
         sections
     }
 
-    /// The rows of one section, by name.
+    /// The rows of one section, sorted by name.
     #[must_use]
     pub fn rows_of(&self, section: Section) -> Vec<&Flag> {
         let mut rows: Vec<&Flag> = self.rows.iter().filter(|row| row.section == section).collect();

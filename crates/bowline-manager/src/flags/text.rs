@@ -1,4 +1,4 @@
-//! The texts made from the table: `--help` and the reference page. Pure.
+//! The texts generated from the flag table: `--help` and the reference page. Pure.
 
 use super::table::{Flag, FlagTable};
 use super::value::Value;
@@ -6,7 +6,7 @@ use super::value::Value;
 const WIDTH: usize = 100;
 const INDENT: usize = 10;
 
-/// What `--help` prints: all flags by section.
+/// The output of `--help`: all flags by section.
 #[must_use]
 pub fn help(table: &FlagTable) -> String {
     let mut text = String::new();
@@ -24,7 +24,7 @@ pub fn help(table: &FlagTable) -> String {
     text.trim_start().to_owned()
 }
 
-/// A flag's line and, indented below it, what it does.
+/// The line of a flag and, indented below it, its help.
 fn entry(flag: &Flag) -> String {
     let short = flag.short.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
     let kind = flag.kind.placeholder();
@@ -41,14 +41,14 @@ fn described(flag: &Flag) -> String {
     if flag.note.is_empty() { flag.help.to_owned() } else { format!("{} {}", flag.help, flag.note) }
 }
 
-/// The default as the flag prints its values; `None` if it says nothing (empty, off, zero).
+/// The default as the flag prints its values; `None` if it is empty, off or zero.
 fn shown_default(flag: &Flag) -> Option<String> {
     let printed = Value::default_of(flag).map(|value| value.to_string()).unwrap_or_default();
     let nothing = ["", "[]", "false", "0", "0s"].contains(&printed.as_str());
     (!nothing).then(|| printed.trim_start_matches('[').trim_end_matches(']').to_owned())
 }
 
-/// The words of a text in lines of at most so many characters; a longer word has a line of its own.
+/// Wraps a text into lines of at most `width` characters; a longer word gets a line of its own.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -63,7 +63,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The reference page of all flags.
+/// The reference page of all flags in Markdown.
 #[must_use]
 pub fn reference_markdown(table: &FlagTable) -> String {
     let mut page = String::from(

@@ -1,9 +1,9 @@
-//! What the upstream cloud-controller-manager (1.37) has, written down on its own, and compared with the table both
-//! ways: a flag that is missing, has another kind or default, or came from nowhere, is found here.
+//! The flags of the upstream cloud-controller-manager (1.37), listed independently of the table and compared with it in both directions.
+//! This detects flags that are missing or added, and different kinds or defaults.
 
 use super::table::FlagTable;
 
-/// Section, then lines of name, kind and default (`-` for an empty one).
+/// The section, then one line for each flag: name, kind and default (`-` for an empty one).
 const UPSTREAM: &[(&str, &str)] = &[
     ("debugging", "profiling b true\ncontention-profiling b false"),
     ("leader-migration", "enable-leader-migration b false\nleader-migration-config s -"),
@@ -113,7 +113,7 @@ const UPSTREAM: &[(&str, &str)] = &[
     ),
 ];
 
-/// What only this manager has.
+/// The flags that only this manager has.
 const EXTENSIONS: &str = "cloud-api-qps f 10
     cloud-api-burst i 20
     kube-api-timeout d 30s
@@ -143,7 +143,7 @@ const EXTENSIONS: &str = "cloud-api-qps f 10
     load-balancer-repair-period d 12h0m0s
     load-balancer-poll-period d 0s";
 
-/// Defaults of ours that are others, with upstream's: why is said by each flag.
+/// Defaults that differ from upstream's, with both values; the flags' help explains why.
 const OTHER_DEFAULTS: &[(&str, &str)] = &[("generic: kube-api-qps f 20", "generic: kube-api-qps f -1")];
 
 fn lines(section: &str, rows: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The value of one flag: read from text, joined with earlier ones, printed back. Knows kinds, not names.
+//! The value of one flag: parsed from text, joined with earlier occurrences, and printed. This module knows kinds, not names of flags.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,29 +7,29 @@ use super::go::{GoDuration, parse_bool};
 use super::table::{Flag, Kind};
 use super::version::VersionRequest;
 
-/// A value that has been read.
+/// A parsed value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Of [`Kind::Bool`].
+    /// A value of [`Kind::Bool`].
     Bool(bool),
-    /// Of [`Kind::String`] and [`Kind::Version`].
+    /// A value of [`Kind::String`] or [`Kind::Version`].
     Text(String),
-    /// Of [`Kind::List`] and [`Kind::Repeated`].
+    /// A value of [`Kind::List`] or [`Kind::Repeated`].
     List(Vec<String>),
-    /// Of [`Kind::Duration`].
+    /// A value of [`Kind::Duration`].
     Duration(GoDuration),
-    /// Of [`Kind::Int`].
+    /// A value of [`Kind::Int`].
     Int(i64),
-    /// Of [`Kind::Float`].
+    /// A value of [`Kind::Float`].
     Float(f64),
-    /// Of [`Kind::Ip`].
+    /// A value of [`Kind::Ip`].
     Ip(IpAddr),
-    /// Of [`Kind::Map`], in the order of first mention.
+    /// A value of [`Kind::Map`], in the order in which the keys first occurred.
     Map(Vec<(String, String)>),
 }
 
 impl Value {
-    /// Reads one text. The error says what is accepted.
+    /// Parses a text. The error describes the accepted values.
     pub(super) fn read(kind: Kind, text: &str) -> Result<Self, String> {
         match kind {
             Kind::Bool => {
@@ -55,7 +55,7 @@ impl Value {
         }
     }
 
-    /// The value a flag has when it is not given.
+    /// The value of a flag that is not given.
     pub(super) fn default_of(flag: &Flag) -> Result<Self, String> {
         match flag.kind {
             Kind::Repeated if flag.default.is_empty() => Ok(Self::List(Vec::new())),
@@ -88,7 +88,7 @@ fn read_float(text: &str) -> Result<Value, String> {
     number.map(Value::Float).ok_or_else(|| "accepted is a number".to_owned())
 }
 
-/// A whole number as Go reads one: decimal, or with the prefix 0x, 0o, 0b, or octal after a plain 0.
+/// Parses an integer as Go does: decimal, with the prefix 0x, 0o or 0b, or octal after a plain 0.
 fn parse_int(text: &str) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -108,7 +108,7 @@ fn parse_int(text: &str) -> Option<i64> {
     i64::from_str_radix(&format!("{sign}{digits}"), radix).ok()
 }
 
-/// Comma separated items; an item in double quotes may hold commas, and `""` in it is a quote.
+/// Splits comma-separated items. An item in double quotes may contain commas, and `""` in it is a quote.
 fn split_list(text: &str) -> Result<Vec<String>, String> {
     let mut items = Vec::new();
     let mut rest = text;
@@ -132,7 +132,7 @@ fn split_list(text: &str) -> Result<Vec<String>, String> {
     Ok(items)
 }
 
-/// The item up to its closing quote, and what follows: nothing, or a comma and more.
+/// The item up to its closing quote, and the rest: nothing, or a comma and more items.
 fn unquote(text: &str) -> Option<(String, &str)> {
     let mut item = String::new();
     let mut rest = text;

@@ -1,25 +1,25 @@
-//! What `--version` asks for: to say the version and end, or to run under another one. Prints nothing itself.
+//! The meanings of `--version`: print the version and exit, or run and report another version. This module prints nothing itself.
 
 use std::env::consts::{ARCH, OS};
 
 use super::go::parse_bool;
 
-/// What `--version` asks for.
+/// The request of `--version`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum VersionRequest {
-    /// Nothing: the manager runs.
+    /// Not given: the manager runs.
     #[default]
     None,
-    /// `--version`: print name and version, and end.
+    /// `--version`: print the name and version, and exit.
     Short,
-    /// `--version=raw`: print all that is known of the version, and end.
+    /// `--version=raw`: print all version information, and exit.
     Raw,
-    /// `--version=vX.Y.Z`: run, and report this version as one's own.
+    /// `--version=vX.Y.Z`: run, and report this version instead of the program's own.
     Report(String),
 }
 
 impl VersionRequest {
-    /// Reads the value of the flag; `None` if it is none.
+    /// Parses the value of the flag; `None` if it is invalid.
     pub(super) fn read(text: &str) -> Option<Self> {
         match parse_bool(text) {
             Some(true) => Some(Self::Short),
@@ -29,7 +29,7 @@ impl VersionRequest {
         }
     }
 
-    /// What to print before the end; `None` if the manager is to run.
+    /// The text to print before the exit; `None` if the manager should run.
     #[must_use]
     pub fn answer(&self, name: &str, version: &str) -> Option<String> {
         match self {
@@ -39,7 +39,7 @@ impl VersionRequest {
         }
     }
 
-    /// The version to report while running: the one asked for, or the program's own.
+    /// The version to report while running: the requested one, or the program's own.
     #[must_use]
     pub fn reported<'a>(&'a self, own: &'a str) -> &'a str {
         match self {
@@ -48,7 +48,7 @@ impl VersionRequest {
         }
     }
 
-    /// The value of the flag that means this.
+    /// The value of the flag for this request.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::None => "false",
@@ -59,7 +59,8 @@ impl VersionRequest {
     }
 }
 
-/// `vX.Y.Z`, perhaps with `-something` or `+something`. It goes into headers, so nothing else may follow.
+/// Whether a text is `vX.Y.Z`, optionally with `-something` or `+something`. The version is sent in HTTP headers, so nothing else is
+/// allowed.
 fn is_version(text: &str) -> bool {
     let Some(version) = text.strip_prefix('v') else { return false };
     let end = version.find(['-', '+']).unwrap_or(version.len());

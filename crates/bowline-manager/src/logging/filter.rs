@@ -1,25 +1,26 @@
-//! What each verbosity lets through, as the text of an `EnvFilter`. Pure.
+//! Maps each verbosity to the text of an `EnvFilter`. Pure.
 
 use std::collections::BTreeSet;
 
 use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 
-/// Every crate of this project begins so.
+/// The prefix of this project's crates.
 const OURS: &str = "bowline";
 
-/// Crates that speak of every request and every handshake: until somebody looks for just that, only their warnings.
+/// Crates that log every request and every handshake. Only their warnings are logged, unless the verbosity is very high.
 const CHATTY: [&str; 6] = ["h2", "hyper", "kube", "rustls", "tokio_rustls", "tower"];
 
-/// Modules of others that log what the API server answered: kube's client the whole text of what it cannot decode, at WARN, and its
-/// watcher the errors of it. An answer may be a Secret or a token. What matters of it is logged by our own code.
+/// Modules of other crates that log responses of the API server: kube's client logs the whole text of a response that it cannot decode, at
+/// WARN, and its watcher logs the resulting errors. A response may contain a Secret or a token. Bowline's own code logs what matters about
+/// such responses.
 const SHOW_ANSWERS: [&str; 2] = ["kube_client::client", "kube_runtime::watcher"];
 
-/// Whether what this module says may hold an answer of the API server. It is dropped, whatever `-v` and `--vmodule` say.
+/// Whether events of this module may contain a response of the API server. They are dropped whatever `-v` and `--vmodule` are.
 pub(super) fn shows_answers(target: &str) -> bool {
     SHOW_ANSWERS.contains(&target)
 }
 
-/// From this verbosity on, everything is wanted.
+/// The lowest verbosity that logs everything.
 const EVERYTHING: u8 = 6;
 
 /// The filter for `-v` and `--vmodule`.
@@ -34,18 +35,18 @@ const EVERYTHING: u8 = 6;
 /// None of our crates logs at `trace`, and release builds contain no trace events at all (the workspace's `Cargo.toml`). No directive
 /// asks for more than the build contains, because `EnvFilter` writes a warning to standard error for each that does.
 ///
-/// `--vmodule` only ever adds: a module that `-v` lets say more than its own number would, may.
-/// A pattern that can match no module adds nothing.
+/// `--vmodule` can only add events: if `-v` allows more for a module than the module's own number, `-v` applies. A pattern that can match
+/// no module has no effect.
 #[must_use]
 pub fn directives(verbosity: u8, vmodule: &[(String, u8)]) -> String {
     directives_within(STATIC_MAX_LEVEL, verbosity, vmodule)
 }
 
-/// The same for a build that contains events up to `built_in`.
+/// Like [`directives`], for a build that contains events up to the level `built_in`.
 pub(super) fn directives_within(built_in: LevelFilter, verbosity: u8, vmodule: &[(String, u8)]) -> String {
     let matching = vmodule.iter().filter(|(pattern, _)| names_modules(pattern));
     let modules: Vec<(&str, u8)> = matching.map(|(pattern, level)| (prefix(pattern), *level)).collect();
-    // The longest target that fits decides alone, so each must carry what the shorter ones would add.
+    // Only the longest matching target applies, so each must include what the shorter ones would add.
     let level = |target: &str| {
         let added =
             modules.iter().filter(|(module, _)| target.starts_with(module)).map(|(_, v)| level_of_module(*v));
@@ -57,19 +58,19 @@ pub(super) fn directives_within(built_in: LevelFilter, verbosity: u8, vmodule: &
     format!("{}{}", level(""), targets.collect::<String>())
 }
 
-/// The filter that lets through everything that the build contains.
+/// The filter that allows everything that the build contains.
 pub(super) fn everything() -> String {
     STATIC_MAX_LEVEL.to_string()
 }
 
-/// Whether a pattern of `--vmodule` is the beginning of a module's path. Those written for Go's names of files, such as
-/// `*loadbalancer*` or `pkg/x`, are not.
+/// Whether a pattern of `--vmodule` is the prefix of a module path. Patterns for Go file names, such as `*loadbalancer*` or `pkg/x`, are
+/// not.
 pub(crate) fn names_modules(pattern: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
     !pattern.is_empty() && prefix(pattern).chars().all(fits)
 }
 
-/// A filter compares beginnings, which is all that a `*` at the end means.
+/// The prefix of a pattern. Filters match prefixes, so a trailing `*` has no further meaning.
 fn prefix(pattern: &str) -> &str {
     pattern.strip_suffix('*').unwrap_or(pattern)
 }
@@ -86,7 +87,7 @@ fn level_by_verbosity(target: &str, verbosity: u8) -> LevelFilter {
     }
 }
 
-/// Who names a module wants to hear it, so every crate counts as ours.
+/// The level of a module that `--vmodule` names. Such a module gets the levels of Bowline's own crates, whatever its crate.
 fn level_of_module(verbosity: u8) -> LevelFilter {
     level_by_verbosity(OURS, verbosity)
 }

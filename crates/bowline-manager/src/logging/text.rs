@@ -1,6 +1,6 @@
-//! The text format: `time level module: span{fields}: message fields`, always one line.
+//! The text format: `time level module: span{fields}: message fields`, always on one line.
 //!
-//! What a cloud or a user wrote may be part of a message, so control characters never reach the terminal.
+//! A message may contain text from a cloud or a user, so control characters are escaped and never reach the terminal.
 
 use std::fmt::{self, Write};
 
@@ -43,7 +43,7 @@ where
     }
 }
 
-/// Where a record of the `log` crate comes from: all of them arrive as events of the target `log`.
+/// The original module of a `log` crate record: all of these records arrive as events with the target `log`.
 #[derive(Default)]
 struct Origin(Option<String>);
 
@@ -67,7 +67,7 @@ impl Visit for Origin {
     fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
 }
 
-/// The last two parts of a module's path: enough to find the file, short enough to read past.
+/// The last two parts of a module path: enough to find the file, and short.
 fn short(target: &str) -> &str {
     target
         .rmatch_indices("::")
@@ -78,7 +78,7 @@ fn short(target: &str) -> &str {
 
 fn write_on_one_line(out: &mut Writer<'_>, text: &str) -> fmt::Result {
     for c in text.chars() {
-        // The two separators are not control characters, yet end a line for some readers.
+        // These two separators are not control characters, but some programs treat them as line ends.
         if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
             write!(out, "{}", c.escape_default())?;
         } else {

@@ -1,6 +1,6 @@
-//! From text to a [`LeaderMigration`]: strict decoding first, then every rule, all broken ones reported together.
+//! Parses a [`LeaderMigration`]: strict decoding first, then validation, which reports all problems together.
 //!
-//! Nothing is guessed here: a key that is not understood may be the one that keeps two copies of a controller apart.
+//! Nothing is guessed: an unknown key may be the one that prevents two instances of a controller from running.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const STABLE: &str = "controllermanager.config.k8s.io/v1";
 const WITH_RESOURCE_LOCK: [&str; 2] =
     ["controllermanager.config.k8s.io/v1beta1", "controllermanager.config.k8s.io/v1alpha1"];
 
-/// The configuration as written, before any rule is applied.
+/// The decoded configuration before validation.
 #[derive(Debug)]
 pub(super) struct Raw {
     resource_lock: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct Raw {
     entries: Vec<RawEntry>,
 }
 
-/// What every Kubernetes object says first; the keys besides are for the second look.
+/// The fields that every Kubernetes object has; all other keys are decoded in a second step.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -55,7 +55,7 @@ struct WithResourceLock {
     controller_leaders: Option<Vec<RawEntry>>,
 }
 
-/// Values may be missing here, so that validation can report all that are.
+/// Values are optional here, so that validation can report all that are missing.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawEntry {
@@ -63,7 +63,7 @@ struct RawEntry {
     component: Option<String>,
 }
 
-/// Reads the text strictly, in the version it says it has.
+/// Decodes the text strictly, according to its API version.
 pub(super) fn decode(text: &str) -> Result<Raw, MigrationError> {
     let header: Header = parse(text)?;
     match version(header)?.as_str() {
@@ -80,7 +80,7 @@ pub(super) fn decode(text: &str) -> Result<Raw, MigrationError> {
     }
 }
 
-/// The version, if kind and version are ours.
+/// The API version, if version and kind are supported.
 fn version(header: Header) -> Result<String, MigrationError> {
     let [beta, alpha] = WITH_RESOURCE_LOCK;
     let mut problems = Vec::new();
@@ -99,7 +99,7 @@ fn version(header: Header) -> Result<String, MigrationError> {
     }
 }
 
-/// Applies every rule.
+/// Validates the configuration.
 pub(super) fn validate(raw: Raw, names: Names) -> Result<LeaderMigration, MigrationError> {
     let mut problems = Vec::new();
     check_resource_lock(raw.resource_lock, &mut problems);
@@ -125,7 +125,7 @@ pub(super) fn validate(raw: Raw, names: Names) -> Result<LeaderMigration, Migrat
     }
 }
 
-/// Locks on Endpoints are gone from Kubernetes; a manager that still used one would not see our Lease.
+/// Kubernetes no longer supports locks on Endpoints; a manager that used one would not see the Lease.
 fn check_resource_lock(found: Option<String>, problems: &mut Vec<Problem>) {
     let Some(found) = given(found) else { return };
     let wanted = match found.as_str() {
@@ -136,7 +136,7 @@ fn check_resource_lock(found: Option<String>, problems: &mut Vec<Problem>) {
     problems.push(Problem { key: "resourceLock".to_owned(), found: Some(found), wanted: wanted.to_owned() });
 }
 
-/// The entry, if it is complete.
+/// The controller and owner of an entry, if the entry is complete.
 fn checked(index: usize, entry: RawEntry, problems: &mut Vec<Problem>) -> Option<(String, Owner)> {
     let name = given(entry.name);
     if name.is_none() {
@@ -163,7 +163,8 @@ fn owner(component: &str) -> Option<Owner> {
     .find(|owner| owner.name() == component)
 }
 
-/// Two spellings may be listed, for managers of two versions; they must agree, or two managers would disagree.
+/// Adds an entry. A file may list two spellings of a controller, for managers of two versions; both must have the same owner, or the
+/// managers would disagree.
 fn place(
     index: usize,
     canonical: &str,
@@ -180,7 +181,7 @@ fn place(
     }
 }
 
-/// As in every Kubernetes object, an empty string is the same as none.
+/// As in every Kubernetes object, an empty string means that the value is not set.
 fn given(value: Option<String>) -> Option<String> {
     value.filter(|text| !text.is_empty())
 }
@@ -188,16 +189,16 @@ fn given(value: Option<String>) -> Option<String> {
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, MigrationError> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::Error,
-        // As in Kubernetes, a number or a boolean is no string unless it is quoted.
+        // As in Kubernetes, an unquoted number or boolean is not a string.
         no_schema: true,
-        // The message goes into one line of the log.
+        // The message is logged on one line.
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| MigrationError::Malformed(said(&error)))
 }
 
-/// The parser's own words talk to programmers in the two cases that people meet most.
+/// The message of a parse error. In the two most common cases the parser's own message is meant for programmers, so it is replaced.
 fn said(error: &serde_saphyr::Error) -> String {
     let at = error
         .location()

@@ -1,20 +1,20 @@
-//! The spellings of a controller's name. Upstream renamed controllers in 1.28 and compares raw names, so that older files
-//! silently stop matching; here all spellings are one controller.
+//! The spellings of controller names. Upstream renamed controllers in 1.28 and compares names literally, so older files silently stop
+//! matching; here all spellings mean the same controller.
 
 use std::collections::BTreeMap;
 
 use bowline_controllers::registry::{ControllerName, common_names};
 
-/// Spellings besides the canonical name and the alias: those of the built-in default of upstream since 1.28.
+/// Spellings besides the canonical name and the alias: those of upstream's built-in default since 1.28.
 const FORMER: [[&str; 2]; 2] =
     [["service-controller", "service-lb-controller"], ["route-controller", "node-route-controller"]];
 
-/// Every known spelling, and the canonical name it stands for.
+/// Every known spelling, with the canonical name that it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    /// The common controllers and these.
+    /// The spellings of the common controllers and of `extra`.
     pub(super) fn knowing(extra: &[ControllerName]) -> Self {
         let pair = |spelling: &str, canonical: &str| (spelling.to_owned(), canonical.to_owned());
         let own = |name: &ControllerName| {
@@ -23,18 +23,18 @@ impl Names {
         let mut spellings: BTreeMap<_, _> = common_names().iter().flat_map(own).collect();
         spellings.extend(FORMER.map(|[former, canonical]| pair(former, canonical)));
         for (spelling, canonical) in extra.iter().flat_map(own) {
-            // A common controller keeps its names: other managers go by them.
+            // Common controllers take precedence, because other managers use their names.
             spellings.entry(spelling).or_insert(canonical);
         }
         Self(spellings)
     }
 
-    /// The canonical name, or the name itself if it is not known: the other manager may know it.
+    /// The canonical name, or the name itself if it is unknown: the other manager may know it.
     pub(super) fn canonical<'a>(&'a self, name: &'a str) -> &'a str {
         self.0.get(name).map_or(name, String::as_str)
     }
 
-    /// Whether any controller is called this.
+    /// Whether a controller has this name.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }

@@ -1,4 +1,4 @@
-//! Takes values out of a command line and notes what is wrong with them, so that all problems are told at once.
+//! Reads values from a command line and collects the problems, so that all are reported at once.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::problem::OptionProblem;
 use crate::flags::Parsed;
 
-/// More workers would only wait for the call budgets.
+/// The maximum number of workers: more would only wait for the rate limits.
 const MOST_WORKERS: u32 = 1000;
 
-/// A command line under examination.
+/// A command line and the problems found so far.
 pub(super) struct Check<'a> {
     pub(super) parsed: &'a Parsed,
     pub(super) problems: Vec<OptionProblem>,
@@ -23,7 +23,7 @@ impl<'a> Check<'a> {
         Self { parsed, problems: Vec::new(), warnings: Vec::new() }
     }
 
-    /// Notes that a flag's value cannot be used.
+    /// Records that the value of a flag is invalid.
     pub(super) fn refuse(&mut self, flag: &'static str, value: &dyn Display, wanted: impl Into<String>) {
         self.problems.push(OptionProblem::Value { flag, value: value.to_string(), wanted: wanted.into() });
     }
@@ -54,7 +54,7 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// A whole number in a range; the nearest one in it if not.
+    /// An integer in a range; otherwise the problem is recorded, and the nearest value in the range is returned.
     pub(super) fn int<T: TryFrom<i64> + Default>(
         &mut self,
         flag: &'static str,
@@ -71,12 +71,12 @@ impl<'a> Check<'a> {
         self.workers_from(flag, 1)
     }
 
-    /// Workers where 0 means "as many as somebody else".
+    /// A number of workers, where 0 means that another flag's number is used.
     pub(super) fn workers_or_zero(&mut self, flag: &'static str) -> u32 {
         self.workers_from(flag, 0)
     }
 
-    /// Too many are no reason not to start: other managers take any number.
+    /// Too many workers are no error: other managers accept any number.
     fn workers_from(&mut self, flag: &'static str, least: u32) -> u32 {
         let given = self.parsed.int(flag);
         if given < i64::from(least) {
@@ -90,18 +90,18 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Requests at once.
+    /// The burst of a rate limit.
     pub(super) fn burst(&mut self, flag: &'static str) -> u32 {
         self.int(flag, 1..=1_000_000)
     }
 
-    /// Requests per second to the API server, as client-go reads it: 0 is its own default of 5, less is no limit.
+    /// Requests per second to the API server, with client-go's meaning: 0 means its default of 5, a negative value means no limit.
     pub(super) fn kube_qps(&mut self, flag: &'static str) -> f64 {
         let given = self.parsed.float(flag);
         if given == 0.0 { 5.0 } else { given }
     }
 
-    /// Requests per second, always limited.
+    /// Requests per second; there is no value for "no limit".
     pub(super) fn qps(&mut self, flag: &'static str) -> f64 {
         let given = self.parsed.float(flag);
         if given > 0.0 && given <= 1e6 {

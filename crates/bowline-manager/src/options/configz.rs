@@ -1,4 +1,4 @@
-//! What `/configz` and `/flagz` show. The shape is upstream's, Go field names and all.
+//! The data of `/configz` and `/flagz`, in upstream's format with its Go field names.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::Options;
 use crate::flags::{GoDuration, Parsed};
 use crate::migration::LeaderMigration;
 
-/// The object that `/configz` shows; `migration` is the one in force, if there is one.
+/// The object of `/configz`; `migration` is the active leader migration, if any.
 #[must_use]
 pub fn configz(options: &Options, migration: Option<&LeaderMigration>) -> Value {
     let node = &options.node;
@@ -36,7 +36,7 @@ pub fn configz(options: &Options, migration: Option<&LeaderMigration>) -> Value 
 fn generic(options: &Options, migration: Option<&LeaderMigration>) -> Value {
     let (client, election, unused) = (&options.client, &options.leader_election, &options.unused);
     json!({
-        // The insecure listener is long gone upstream too; its two keys are not.
+        // Upstream removed the insecure listener, but not its two keys.
         "Port": 0,
         "Address": "0.0.0.0",
         "MinResyncPeriod": go(unused.min_resync_period),
@@ -109,7 +109,7 @@ fn number(value: f64) -> Value {
     printed.parse::<i64>().map_or_else(|_| json!(value), |whole| json!(whole))
 }
 
-/// Names and values for the page `/flagz`, sorted by name.
+/// The names and values for `/flagz`, sorted by name.
 #[must_use]
 pub fn flagz(parsed: &Parsed) -> Vec<(String, String)> {
     parsed.listing()

@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use super::problem::{OptionErrors, OptionProblem};
 use bowline_cloud::suggest::hint;
 
-/// The controllers that were switched on or off.
+/// The controllers that are enabled or disabled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerSelection {
-    /// By canonical name, all that are known.
+    /// All known controllers by canonical name.
     enabled: BTreeMap<String, bool>,
 }
 
 impl ControllerSelection {
-    /// Reads the items for controllers known by canonical name and alias.
+    /// Parses the items of `--controllers`; `known` has the canonical name and alias of each controller.
     ///
-    /// `*` switches on all that no item mentions, `name` switches on, `-name` off; the first item that mentions a
-    /// controller decides. Without `*`, what is not mentioned is off.
+    /// `*` enables all controllers that no item names, `name` enables and `-name` disables one; the first item that names a controller
+    /// applies. Without `*`, controllers that are not named are disabled.
     ///
     /// # Errors
     ///
-    /// Every item that names no controller.
+    /// All items that name no known controller.
     pub fn parse(items: &[String], known: &[(String, String)]) -> Result<Self, OptionErrors> {
         let mut mentioned: BTreeMap<&str, bool> = BTreeMap::new();
         let mut problems = Vec::new();
@@ -39,7 +39,7 @@ impl ControllerSelection {
         Ok(Self { enabled: known.iter().map(|(name, _)| (name.clone(), state(name))).collect() })
     }
 
-    /// Whether the controller of this canonical name runs.
+    /// Whether the controller with this canonical name is enabled.
     #[must_use]
     pub fn is_enabled(&self, canonical: &str) -> bool {
         self.enabled.get(canonical).copied().unwrap_or(false)

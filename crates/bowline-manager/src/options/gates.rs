@@ -1,4 +1,4 @@
-//! Feature gates: which names are accepted, and what they mean here.
+//! Feature gates: which names are accepted, and their effect.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::check::Check;
 use crate::flags::parse_bool;
 use bowline_cloud::suggest::hint;
 
-/// How far a feature has come; decides what `AllAlpha` and `AllBeta` do.
+/// The maturity of a feature, which decides whether `AllAlpha` or `AllBeta` sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Alpha,
@@ -17,7 +17,7 @@ struct Gate {
     name: &'static str,
     stage: Stage,
     default: bool,
-    /// Empty if it has an effect.
+    /// Why the gate has no effect; empty if it has one.
     no_effect: &'static str,
 }
 
@@ -45,27 +45,27 @@ const KNOWN: [Gate; 10] = [
     gate("RemoteRequestHeaderUID", Stage::Beta, true, "--requestheader-uid-headers alone decides"),
 ];
 
-/// Gates of other components and of the Go libraries, one a line: an installer that hands one list to every component
-/// must not stop this one. Those that have become fixed upstream stay, so that an old command line still starts.
+/// Gates of other components and of the Go libraries, one per line: an installer that passes the same list to every component must not
+/// break this one. Gates that upstream has locked stay, so that old command lines still work.
 fn foreign() -> impl Iterator<Item = &'static str> {
     include_str!("foreign_gates.txt").lines().filter(|line| !line.starts_with('#'))
 }
 
-/// Gates that are gone upstream, where they are an error; here an old command line still starts.
+/// Gates that upstream has removed and rejects; here old command lines still work.
 const REMOVED: [&str; 3] =
     ["CloudDualStackNodeIPs", "StableLoadBalancerNodeSet", "ControllerManagerLeaderMigration"];
 
 const ALL_ALPHA: &str = "AllAlpha";
 const ALL_BETA: &str = "AllBeta";
 
-/// The features that were switched on or off.
+/// The feature gates that were set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FeatureGates {
     given: BTreeMap<String, bool>,
 }
 
 impl FeatureGates {
-    /// Whether a feature is on: as given, else by `AllAlpha` or `AllBeta`, else by its default.
+    /// Whether a feature is enabled: as set by name, otherwise by `AllAlpha` or `AllBeta`, otherwise by its default.
     #[must_use]
     pub fn is_enabled(&self, name: &str) -> bool {
         let known = KNOWN.iter().find(|gate| gate.name == name);
@@ -79,7 +79,7 @@ impl FeatureGates {
         given.or(known.map(|gate| gate.default)).unwrap_or(false)
     }
 
-    /// The gates that were given, by name.
+    /// The gates that were set, by name.
     #[must_use]
     pub fn given(&self) -> &BTreeMap<String, bool> {
         &self.given
@@ -102,7 +102,7 @@ pub(super) fn feature_gates(check: &mut Check<'_>) -> FeatureGates {
     gates
 }
 
-/// A warning, if there is something to say about an accepted name; an error for an unknown one.
+/// A warning if there is something to report about an accepted name; an error for an unknown name.
 fn admit(name: &str) -> Result<Option<String>, String> {
     if let Some(gate) = KNOWN.iter().find(|gate| gate.name == name) {
         return Ok(Some(gate.no_effect).filter(|why| !why.is_empty()).map(|why| format!("no effect: {why}")));

@@ -1,4 +1,4 @@
-//! The options all controllers share: election, migration, client, cloud, workers.
+//! The options that all controllers share: leader election, migration, API client, cloud, workers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,94 +11,93 @@ use super::check::Check;
 use super::ipam::ranges;
 use crate::flags::GoDuration;
 
-/// Who leads.
+/// The options of leader election.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderElectionOptions {
-    /// Whether there is an election at all.
+    /// Whether leader election is enabled.
     pub enabled: bool,
-    /// How long others wait before they take over.
+    /// How long other replicas wait after the last renewal before they take over the Lease.
     pub lease_duration: Duration,
-    /// How long the leader tries to renew.
+    /// How long the leader retries a renewal before it gives up.
     pub renew_deadline: Duration,
-    /// Pause between two tries.
+    /// The pause between two attempts to acquire or renew.
     pub retry_period: Duration,
-    /// Name of the Lease.
+    /// The name of the Lease.
     pub resource_name: String,
-    /// Namespace of the Lease.
+    /// The namespace of the Lease.
     pub resource_namespace: String,
 }
 
-/// Moving controllers between managers.
+/// The options of leader migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderMigrationOptions {
-    /// Whether it is on; never without leader election.
+    /// Whether leader migration is enabled; always `false` without leader election.
     pub enabled: bool,
-    /// The assignment; without it the built-in one.
+    /// The migration configuration; if `None`, the built-in one applies.
     pub config_file: Option<PathBuf>,
 }
 
-/// How the API server is reached.
+/// The connection to the API server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientOptions {
-    /// Address and credentials; without it those of the pod.
+    /// The kubeconfig; if `None`, the pod's credentials are used.
     pub kubeconfig: Option<PathBuf>,
-    /// Another address than the file's.
+    /// Overrides the API server's address of the kubeconfig.
     pub master: Option<String>,
     /// Requests per second.
     pub qps: f64,
-    /// Requests at once.
+    /// The burst of the rate limit.
     pub burst: u32,
-    /// Limit of one call that is no watch.
+    /// The timeout of a request that is not a watch.
     pub timeout: Duration,
 }
 
-/// The provider and what it is told.
+/// The cloud provider and its options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CloudOptions {
-    /// Its name.
+    /// The name of the provider.
     pub provider: String,
-    /// Its configuration.
+    /// The configuration file of the provider.
     pub config_file: Option<PathBuf>,
-    /// Part of the names of cloud objects.
+    /// The cluster name, which is part of the names of cloud resources.
     pub cluster_name: String,
-    /// Run without a cluster ID.
+    /// Whether to run without a cluster ID.
     pub allow_untagged: bool,
-    /// Requests per second to each service of the cloud.
+    /// Calls per second to each cloud service.
     pub api_qps: f64,
-    /// Requests at once to each service of the cloud.
+    /// The burst of the rate limit for each cloud service.
     pub api_burst: u32,
-    /// How long a look-up of the provider may take.
+    /// The timeout of a read call of the provider.
     pub look_up_timeout: Duration,
-    /// How long a change of the provider may take.
+    /// The timeout of a call of the provider that changes something.
     pub change_timeout: Duration,
-    /// Whether the route controller makes routes.
+    /// Whether the route controller creates routes.
     pub configure_routes: bool,
-    /// The ranges of pods: none, one, or one of each family.
+    /// The pod CIDRs: none, one, or one of each IP family.
     pub cluster_cidrs: Vec<IpNet>,
-    /// How often routes are compared.
+    /// How often all routes are reconciled.
     pub route_reconciliation_period: Duration,
 }
 
-/// The two node controllers.
+/// The options of the two node controllers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeOptions {
-    /// Nodes initialised at the same time.
+    /// The number of Nodes initialized concurrently.
     pub concurrent_syncs: u32,
-    /// Nodes brought up to date at the same time; 0 means `concurrent_syncs`, see
-    /// [`NodeOptions::status_update_workers`].
+    /// The number of Nodes updated concurrently; 0 means `concurrent_syncs`, see [`NodeOptions::status_update_workers`].
     pub concurrent_status_updates: u32,
-    /// Which Nodes are handled at all.
+    /// Selects the Nodes that the controllers handle.
     pub filter: NodeFilter,
-    /// How often nodes that are not ready are looked up.
+    /// How often Nodes that are not ready are looked up in the cloud.
     pub monitor_period: Duration,
-    /// How often addresses are brought up to date.
+    /// How often the Nodes' addresses are updated.
     pub status_update_frequency: Duration,
-    /// Nodes looked up at the same time.
+    /// The number of Nodes looked up concurrently.
     pub concurrent_lifecycle_syncs: u32,
 }
 
 impl NodeOptions {
-    /// How many nodes are brought up to date at the same time.
+    /// The number of Nodes updated concurrently.
     #[must_use]
     pub fn status_update_workers(&self) -> u32 {
         if self.concurrent_status_updates == 0 {
@@ -109,47 +108,47 @@ impl NodeOptions {
     }
 }
 
-/// The service controller.
+/// The options of the service controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceOptions {
-    /// Services worked on at the same time.
+    /// The number of Services reconciled concurrently.
     pub concurrent_syncs: u32,
-    /// How often what is being built is asked for; `None` leaves it to the cloud.
+    /// How often load balancers in progress are polled; `None` uses the cloud provider's default.
     pub poll_period: Option<Duration>,
 }
 
 /// The limits of the safety rails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RailOptions {
-    /// The part of the nodes that may be deleted within the window.
+    /// The percentage of Nodes that may be deleted within the window.
     pub node_deletion_limit_percent: u8,
-    /// The window.
+    /// The window of the limit of Node deletions.
     pub node_deletion_window: Duration,
-    /// The part of the nodes that must not look gone at once.
+    /// The percentage of Nodes without a machine above which the breaker opens and stops deletions.
     pub node_deletion_breaker_percent: u8,
-    /// How old a node must be to be deleted for a machine that was never seen.
+    /// The minimum age of a Node before it may be deleted because its machine was never seen.
     pub new_node_grace: Duration,
-    /// Whether nodes of stopped machines get the out-of-service taint too.
+    /// Whether Nodes of stopped machines also get the out-of-service taint.
     pub out_of_service_taint: bool,
-    /// Whether no node is ever deleted.
+    /// Whether deletion of Nodes is switched off.
     pub skip_node_deletion: bool,
-    /// For how long reads must be healthy until nodes are deleted again after the breaker opened.
+    /// How long reads must be healthy after the breaker opened before Nodes are deleted again.
     pub node_deletion_breaker_recovery: Duration,
-    /// The keys of taints that announce a node's removal.
+    /// The keys of taints that announce the removal of a Node.
     pub node_removal_taints: Vec<String>,
-    /// Whether labels follow the cloud after the initialisation too.
+    /// Whether labels follow the cloud after the initialization too.
     pub reconcile_node_labels: bool,
-    /// How long to wait before the second look at a large removal.
+    /// The delay before a large removal is checked a second time.
     pub second_look_delay: Duration,
-    /// The least time between two observations of a broken load balancer before it is replaced.
+    /// The minimum time between two observations of a broken load balancer before it is replaced.
     pub load_balancer_replacement_delay: Duration,
-    /// The part of the load balancers that must not be broken at once.
+    /// The percentage of broken load balancers above which the breaker opens and stops replacements.
     pub load_balancer_breaker_percent: u8,
-    /// How often one thing may be created for a Service within the window.
+    /// How often the same resource may be created for a Service within the window.
     pub create_limit: usize,
-    /// The window.
+    /// The window of the limit of creations.
     pub create_limit_window: Duration,
-    /// How often load balancers are compared although nothing changed; `None` for never.
+    /// How often load balancers are compared with the cloud although nothing changed; `None` means never.
     pub load_balancer_repair_period: Option<Duration>,
 }
 
@@ -182,7 +181,7 @@ pub(super) fn service(check: &mut Check<'_>) -> ServiceOptions {
     }
 }
 
-/// What is accepted and shown, but steers nothing.
+/// Options that are accepted and shown in `/configz`, but have no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusedOptions {
     /// `--min-resync-period`.
@@ -197,9 +196,9 @@ pub struct UnusedOptions {
     pub node_sync_period: GoDuration,
     /// `--webhooks`.
     pub webhooks: Vec<String>,
-    /// `--leader-elect-resource-lock`; `leases` whenever there is an election.
+    /// `--leader-elect-resource-lock`; always `leases` if leader election is enabled.
     pub resource_lock: String,
-    /// `--cluster-cidr`, as written.
+    /// `--cluster-cidr`, as given.
     pub cluster_cidr: String,
 }
 
@@ -224,7 +223,7 @@ pub(super) fn leader_election(check: &mut Check<'_>) -> LeaderElectionOptions {
 }
 
 impl LeaderElectionOptions {
-    /// The election of a replica with this identity.
+    /// The configuration of the election for a replica with this identity.
     #[must_use]
     pub fn lease_config(&self, identity: &str) -> LeaseConfig {
         LeaseConfig {
@@ -288,7 +287,7 @@ pub(super) fn node(check: &mut Check<'_>) -> NodeOptions {
     }
 }
 
-/// `--node-filter`; each requirement that cannot be used is a problem of its own.
+/// Parses `--node-filter`; each invalid requirement is a separate problem.
 fn node_filter(check: &mut Check<'_>) -> NodeFilter {
     const FLAG: &str = "node-filter";
     NodeFilter::parse(check.parsed.text(FLAG)).unwrap_or_else(|problems| {

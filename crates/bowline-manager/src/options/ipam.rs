@@ -1,4 +1,4 @@
-//! The options of the controller of pod ranges, and how ranges are read.
+//! The options of the node IPAM controller, and the parser of CIDRs.
 
 use bowline_cloud::lenient_cidr;
 use ipnet::IpNet;
@@ -6,26 +6,26 @@ use ipnet::IpNet;
 use super::check::Check;
 use super::problem::OptionProblem;
 
-/// The controller of pod ranges.
+/// The options of the node IPAM controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IpamOptions {
-    /// Whether it runs.
+    /// Whether the controller is enabled.
     pub allocate_node_cidrs: bool,
-    /// `RangeAllocator`, or what [`IpamOptions::check`] refuses.
+    /// `RangeAllocator`, or another value, which [`IpamOptions::check`] rejects.
     pub allocator_type: String,
-    /// The ranges to hand out, the same as [`super::CloudOptions::cluster_cidrs`].
+    /// The CIDRs from which pod CIDRs are allocated, the same as [`super::CloudOptions::cluster_cidrs`].
     pub cluster_cidrs: Vec<IpNet>,
-    /// Ranges of Service addresses.
+    /// The CIDRs of Service addresses.
     pub service_cidrs: Vec<IpNet>,
-    /// Prefix length of a node's IPv4 range.
+    /// The prefix length of a Node's IPv4 pod CIDR.
     pub node_mask_v4: u8,
-    /// Prefix length of a node's IPv6 range.
+    /// The prefix length of a Node's IPv6 pod CIDR.
     pub node_mask_v6: u8,
-    /// Which flags the two lengths come from.
+    /// Which flags set the two lengths.
     pub masks_given: MasksGiven,
 }
 
-/// Which flags for the size of a node's range were given; not all go together.
+/// Which of the mask size flags were given; not all combinations are allowed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MasksGiven {
     /// `--node-cidr-mask-size`.
@@ -41,8 +41,8 @@ const MASK: &str = "node-cidr-mask-size";
 const MASK_V4: &str = "node-cidr-mask-size-ipv4";
 const MASK_V6: &str = "node-cidr-mask-size-ipv6";
 
-/// The options, with warnings of what would keep the controller from starting. Not every manager has the controller, and
-/// its flags stand in the command lines of those that have not.
+/// Parses the options. What would keep the controller from starting is only a warning, because binaries without this controller get its
+/// flags too.
 pub(super) fn ipam(check: &mut Check<'_>, cluster_cidrs: Vec<IpNet>) -> IpamOptions {
     let service_cidrs = ranges(check, "service-cluster-ip-range");
     let any: u8 = check.int(MASK, 0..=128);
@@ -65,12 +65,12 @@ pub(super) fn ipam(check: &mut Check<'_>, cluster_cidrs: Vec<IpNet>) -> IpamOpti
 }
 
 impl IpamOptions {
-    /// Whether ranges can be handed out as asked; for the controller to call when it starts. Nothing is wrong if none
-    /// are to be handed out.
+    /// Whether pod CIDRs can be allocated with these options; the controller checks this when it starts. Always `Ok` if allocation is
+    /// disabled.
     ///
     /// # Errors
     ///
-    /// Everything that is in the way.
+    /// All problems that prevent the allocation.
     pub fn check(&self) -> Result<(), Vec<OptionProblem>> {
         let mut problems = Vec::new();
         if self.allocate_node_cidrs {
@@ -120,7 +120,7 @@ impl IpamOptions {
         problems.extend(self.cluster_cidrs.iter().filter_map(|range| self.misfit(range)));
     }
 
-    /// Why nodes' ranges cannot be cut out of this one.
+    /// Why Nodes' pod CIDRs cannot be allocated from `range`; `None` if they can.
     fn misfit(&self, range: &IpNet) -> Option<OptionProblem> {
         let node = if is_v4(range) { self.node_mask_v4 } else { self.node_mask_v6 };
         let length = range.prefix_len();
@@ -148,7 +148,7 @@ fn is_v4(range: &IpNet) -> bool {
     matches!(range, IpNet::V4(_))
 }
 
-/// The ranges of a flag: none, one, or one of each family.
+/// Parses the CIDRs of a flag: none, one, or one of each IP family.
 pub(super) fn ranges(check: &mut Check<'_>, flag: &'static str) -> Vec<IpNet> {
     let text = check.parsed.text(flag);
     read_ranges(text).unwrap_or_else(|wanted| {

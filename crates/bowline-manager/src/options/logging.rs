@@ -1,4 +1,4 @@
-//! Form and amount of logs.
+//! Parses the options of logging.
 
 use super::check::Check;
 use crate::logging::{LogFormat, LoggingOptions, names_modules};
@@ -38,7 +38,7 @@ fn no_modules(pattern: &str) -> String {
     )
 }
 
-/// Beyond 10 there is nothing more to say; large numbers are common all the same.
+/// Clamps large values, which are common: nothing more is logged beyond 10.
 fn saturated(level: i64) -> u8 {
     u8::try_from(level).unwrap_or(u8::MAX)
 }

@@ -1,29 +1,29 @@
-//! What can be wrong with options, and how it is said.
+//! Problems of options, and their messages.
 
 use bowline_kube::lease::LeaseConfigError;
 
-/// One value, or combination of values, that cannot be used.
+/// An invalid value, or an invalid combination of values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionProblem {
-    /// One flag.
+    /// The value of a flag is invalid.
     #[error("--{flag}={value}: {wanted}")]
     Value {
         /// The flag.
         flag: &'static str,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What is accepted.
+        /// The accepted values.
         wanted: String,
     },
-    /// Flags that do not go together.
+    /// Flags cannot be combined.
     #[error("{0}")]
     Combination(String),
-    /// Times or names of the election.
+    /// The durations or names of leader election are invalid.
     #[error(transparent)]
     Lease(#[from] LeaseConfigError),
 }
 
-/// Everything that is wrong with a set of options, one line each.
+/// All problems of a set of options, one line each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct OptionErrors(

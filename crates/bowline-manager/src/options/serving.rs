@@ -1,4 +1,4 @@
-//! The options of the HTTPS listener and of those who ask it.
+//! Parses the options of the HTTPS server and of the authentication and authorization of its callers.
 
 use super::check::Check;
 use crate::serving::config::RequestHeaderNames;
@@ -51,7 +51,7 @@ fn curves(check: &mut Check<'_>, flag: &'static str) -> Vec<i32> {
     numbers
 }
 
-/// Checks the flags of the webhook server, which does not exist: what upstream refuses is refused.
+/// Checks the flags of the webhook server, which this manager does not have: values that upstream rejects are rejected.
 pub(super) fn webhooks(check: &mut Check<'_>) {
     let parsed = check.parsed;
     for name in parsed.list("webhooks").iter().filter(|name| *name != "*") {
@@ -93,7 +93,7 @@ pub(super) fn authentication(check: &mut Check<'_>) -> AuthenticationConfig {
     }
 }
 
-/// Header names or prefixes; a blank one would match nothing, or everything.
+/// Parses header names or prefixes. A blank one is rejected, because it would match nothing or everything.
 fn headers(check: &mut Check<'_>, flag: &'static str) -> Vec<String> {
     let names = check.parsed.list(flag);
     if names.iter().any(|name| name.trim().is_empty()) {

@@ -1,4 +1,4 @@
-//! `--shadow` and `--adopt-only`: what a manager may do while a cluster is handed over to it, and where it reports.
+//! `--shadow` and `--adopt-only`: what a manager may do while a cluster is migrated to it, and where it reports.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use bowline_cloud::shadow::Mode;
 
 use super::check::Check;
 
-/// What a manager may do while a cluster is handed over to it.
+/// What a manager may do while a cluster is migrated to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShadowOptions {
-    /// None for one that does its work and reports to nobody.
+    /// `None` for normal operation without a report.
     pub mode: Option<Mode>,
-    /// Everything is looked at again after this, although nothing changed.
+    /// How often everything is checked again although nothing changed.
     pub period: Duration,
-    /// The ConfigMap of the report: its namespace and its name.
+    /// The namespace and name of the report's ConfigMap.
     pub report: (String, String),
 }
 

@@ -1,4 +1,4 @@
-//! The manifests: roles and bindings made from the table, as YAML documents.
+//! Generates the manifests from the table: roles and bindings as YAML documents.
 
 use bowline_cloud::shadow::DEFAULT_REPORT;
 use serde_json::{Value, json};
@@ -8,27 +8,27 @@ use super::{Rights, Rule, SYSTEM_NAMESPACE, Scope, VIEWED_PATHS, VIEWER};
 /// The name of the roles and bindings.
 const NAME: &str = "bowline-cloud-controller-manager";
 
-/// The name of those of shadow mode.
+/// The name of the roles and bindings for shadow mode.
 const SHADOW: &str = "bowline-shadow";
 
 const GENERATED: &str =
     "# Generated from crates/bowline-manager/src/rbac/table.rs by `cargo xtask gen`. Do not edit.\n";
 
-/// The manifest of a manager with the common controllers: one identity that does everything.
+/// The manifest of a manager with the common controllers and a single identity for everything.
 ///
 /// # Errors
 ///
-/// If a document cannot be written as YAML.
+/// If a document cannot be serialized as YAML.
 pub fn manifest(namespace: &str, service_account: &str) -> Result<String, serde_saphyr::SerializeError> {
     Rights::common().manifest(namespace, service_account)
 }
 
-/// The manifest for `--use-service-account-credentials`, to be applied instead of [`manifest`]: the process itself can
-/// only watch, and each controller's ServiceAccount has that controller's rights.
+/// The manifest for `--use-service-account-credentials`, to be applied instead of [`manifest`]: the process itself can only watch, and each
+/// controller's ServiceAccount has that controller's permissions.
 ///
 /// # Errors
 ///
-/// If a document cannot be written as YAML.
+/// If a document cannot be serialized as YAML.
 pub fn service_account_credentials_manifest(
     namespace: &str,
     service_account: &str,
@@ -36,12 +36,12 @@ pub fn service_account_credentials_manifest(
     Rights::common().service_account_credentials_manifest(namespace, service_account)
 }
 
-/// The manifest of shadow mode: an identity that can only see, `shadow_account`, and the right to report, for it and for the
-/// manager's own, `service_account`, with `--adopt-only`.
+/// The manifest of shadow mode: the read-only identity `shadow_account`, and the permission to write the report, for it and, with
+/// `--adopt-only`, for the manager's own identity `service_account`.
 ///
 /// # Errors
 ///
-/// If a document cannot be written as YAML.
+/// If a document cannot be serialized as YAML.
 pub fn shadow_manifest(
     namespace: &str,
     shadow_account: &str,
@@ -50,16 +50,16 @@ pub fn shadow_manifest(
     Rights::common().shadow_manifest(namespace, shadow_account, service_account)
 }
 
-/// The manifest of the viewer: an account that may read what managers tell of themselves and nothing of the cluster. The command line asks for
-/// a token of it, so that no manager sees the token of a person.
+/// The manifest of the viewer: a ServiceAccount that may read the status pages and metrics of managers and nothing in the cluster. The
+/// command line requests a token for it, so that no manager receives the user's own token.
 ///
 /// # Errors
 ///
-/// If a document cannot be written as YAML.
+/// If a document cannot be serialized as YAML.
 pub fn viewer_manifest(namespace: &str) -> Result<String, serde_saphyr::SerializeError> {
     let mut account = account(namespace, VIEWER);
     if let Some(fields) = account.as_object_mut() {
-        // No pod runs as it.
+        // No pod uses this ServiceAccount.
         fields.insert("automountServiceAccountToken".to_owned(), json!(false));
     }
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata(VIEWER, None),
@@ -74,7 +74,7 @@ impl Rights {
     ///
     /// # Errors
     ///
-    /// If a document cannot be written as YAML.
+    /// If a document cannot be serialized as YAML.
     pub fn shadow_manifest(
         &self,
         namespace: &str,
@@ -98,11 +98,11 @@ impl Rights {
         text(note, &documents)
     }
 
-    /// ServiceAccount, roles and bindings for one identity that does everything.
+    /// The ServiceAccount, roles and bindings of a single identity for everything.
     ///
     /// # Errors
     ///
-    /// If a document cannot be written as YAML.
+    /// If a document cannot be serialized as YAML.
     pub fn manifest(
         &self,
         namespace: &str,
@@ -112,13 +112,13 @@ impl Rights {
         text("", &documents)
     }
 
-    /// The same for `--use-service-account-credentials`: roles of the same names with less in them for the process, and
-    /// a role for the ServiceAccount of each controller. These accounts are in `kube-system` under upstream's names, and
-    /// who may ask for the tokens of every ServiceAccount may do everything: therefore only theirs.
+    /// The manifest for `--use-service-account-credentials`: roles of the same names with fewer permissions for the process, and a role for
+    /// the ServiceAccount of each controller. These accounts are in `kube-system` with upstream's names. An identity that may request
+    /// tokens for every ServiceAccount can do everything, so the process may only request tokens for these.
     ///
     /// # Errors
     ///
-    /// If a document cannot be written as YAML.
+    /// If a document cannot be serialized as YAML.
     pub fn service_account_credentials_manifest(
         &self,
         namespace: &str,
@@ -135,7 +135,7 @@ impl Rights {
     }
 }
 
-/// A ServiceAccount with these rights.
+/// A ServiceAccount with these permissions.
 fn identity(namespace: &str, service_account: &str, rules: &[Rule]) -> Vec<Value> {
     let mut documents = vec![account(namespace, service_account)];
     let in_system = format!("{NAME}-system");
@@ -182,7 +182,7 @@ fn policy_rule(rule: &Rule) -> Value {
     policy
 }
 
-/// Binds the role of the same name to ServiceAccounts, by namespace and name.
+/// Binds the role of this name to ServiceAccounts, given by namespace and name.
 fn binding(namespace: Option<&str>, name: &str, accounts: &[(&str, &str)]) -> Value {
     let subject = |(namespace, name): &(&str, &str)| json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
     let subjects: Vec<Value> = accounts.iter().map(subject).collect();

@@ -1,4 +1,4 @@
-//! The table itself. A row that no test needs does not belong here.
+//! The rows of the permission table. Every row must be needed by a test.
 
 use bowline_cloud::Watches;
 use bowline_cloud::shadow::DEFAULT_REPORT;
@@ -6,18 +6,18 @@ use bowline_controllers::registry::ControllerName;
 
 use super::{Part, Rule, SYSTEM_NAMESPACE, Scope};
 
-/// The cluster's authentication settings: which authorities sign client certificates.
+/// The cluster's authentication ConfigMap, with the CA certificates of client certificates.
 const AUTHENTICATION_SETTINGS: &str = "extension-apiserver-authentication";
 
-/// The default names of the Leases: of the election, and of the leader migration.
+/// The default names of the Leases of leader election and of leader migration.
 const LEASES: [&str; 2] = ["cloud-controller-manager", "cloud-provider-extraction-migration"];
 
-/// The default name of the Lease that is the ledger.
+/// The default name of the Lease that stores the ledger.
 const LEDGER: &str = "cloud-controller-manager-ledger";
 
 const EVENTS: &str = "tell people what happens; repeated events are counted on the first one";
 
-/// A right everywhere.
+/// A cluster-wide permission.
 fn rule(
     part: Part,
     group: &'static str,
@@ -40,7 +40,7 @@ impl Rule {
     }
 }
 
-/// The rights of a manager with the common controllers.
+/// The permissions of a manager with the common controllers.
 pub(super) fn common() -> Vec<Rule> {
     let mut rules = process();
     rules.extend(controllers());
@@ -176,7 +176,7 @@ fn controllers() -> Vec<Rule> {
     ]
 }
 
-/// The rights of a cloud's own controller.
+/// The permissions of a cloud's own controller.
 pub(super) fn extra(controller: &str, watches: Watches) -> Vec<Rule> {
     let part = Part::Controller { name: controller.to_owned(), client: controller.to_owned() };
     let resource = match watches {
@@ -189,5 +189,6 @@ pub(super) fn extra(controller: &str, watches: Watches) -> Vec<Rule> {
     ]
 }
 
-/// The paths of the serving port that the command line reads, and all that the [`VIEWER`](super::VIEWER) may do: of the cluster it may read nothing.
+/// The paths of the serving port that the command line reads. The [`VIEWER`](super::VIEWER) may read only these, and nothing in the
+/// cluster.
 pub const VIEWED_PATHS: [&str; 4] = ["/bowline", "/bowline/live", "/bowline.json", "/metrics"];

@@ -1,4 +1,4 @@
-//! Every metric of a manager's process but the cloud's own, as a scrape shows it. Names of upstream's are upstream's.
+//! Every metric of a manager's process except those of the cloud provider, as a scrape shows it. Upstream's metrics keep upstream's names.
 
 use bowline_cloud::reference::MetricRow;
 
@@ -15,7 +15,7 @@ const fn row(
     MetricRow { name, kind, labels, help }
 }
 
-/// The table.
+/// All metrics, one row each.
 pub const METRICS: &[MetricRow] = &[
     row(
         "rest_client_requests_total",

@@ -1,4 +1,4 @@
-//! Asks the API server, as whoever needs the right.
+//! Sends permission checks to the API server, with the identity that needs the permission.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,44 +18,44 @@ use super::Question;
 use super::rules::Place;
 use crate::clients::{ClientError, Clients};
 
-/// An identity that could not be had is not asked for again within this: all questions of a round would wait for it.
+/// How long a failure to obtain an identity's credentials is cached, because all checks of a round would otherwise wait for it.
 const BELIEVE_FAILURE: Duration = Duration::from_secs(10);
 
-/// Rules are listed for a namespace, and those of all namespaces with them. No namespace can have a name with a dot, so nothing but
-/// what holds everywhere holds in this one.
+/// The namespace for cluster-wide rules reviews. A rules review is always for one namespace, and includes the cluster-wide rules. Namespace
+/// names cannot contain a dot, so in this one only cluster-wide rules apply.
 const EVERYWHERE: &str = "every.where";
 
-/// What came back.
+/// The result of one permission check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// It may.
+    /// The identity has the permission.
     Allowed,
-    /// It may not.
+    /// The identity does not have the permission.
     Denied,
-    /// Nobody could say, for this reason; it may pass.
+    /// The check failed for this reason, which may be transient.
     Unanswered(String),
-    /// The question itself is forbidden.
+    /// The identity may not create the access review itself, with the API server's message.
     Unasked(String),
 }
 
-/// Answers questions about rights.
+/// Checks permissions.
 #[async_trait]
 pub(crate) trait Ask: Send + Sync {
-    /// The rules that hold for somebody somewhere; none if they cannot be listed, or not all of them.
+    /// The rules that apply to an identity in a namespace. `None` if they cannot be listed, or the list is incomplete.
     async fn rules(&self, place: &Place) -> Option<Vec<ResourceRule>>;
 
-    /// Asks.
+    /// Checks one permission.
     async fn ask(&self, question: &Question) -> Answer;
 }
 
-/// The API server.
+/// Checks permissions with access reviews of the API server.
 pub(crate) struct KubeAsk {
     clients: Clients,
-    /// One for each identity; each has a lock of its own, since getting one may take seconds.
+    /// One client for each identity (`None` is the process itself). Each has its own lock, because obtaining credentials may take seconds.
     made: parking_lot::Mutex<BTreeMap<Option<String>, Arc<Mutex<Made>>>>,
 }
 
-/// The client of one identity, or why there is none.
+/// The client of one identity, or why it could not be created.
 #[derive(Default)]
 enum Made {
     #[default]
@@ -65,7 +65,7 @@ enum Made {
 }
 
 impl KubeAsk {
-    /// Asks with clients of these.
+    /// Creates the clients for the checks with `clients`.
     pub(crate) fn new(clients: Clients) -> Self {
         Self { clients, made: parking_lot::Mutex::default() }
     }
@@ -99,7 +99,7 @@ impl KubeAsk {
 
 #[async_trait]
 impl Ask for KubeAsk {
-    /// Why there is no list is not told: the questions are asked one by one then, and say it.
+    /// A failure is not reported here: the permissions are then checked one by one, which reports the reason.
     async fn rules(&self, place: &Place) -> Option<Vec<ResourceRule>> {
         let client = self.client(place.account.as_deref()).await.ok()?;
         let namespace = Some(place.namespace.clone().unwrap_or_else(|| EVERYWHERE.to_owned()));
@@ -122,7 +122,7 @@ impl Ask for KubeAsk {
             Ok(answer) if answer.status.as_ref().is_some_and(|status| status.allowed) => Answer::Allowed,
             Ok(answer) => {
                 let errors = answer.status.and_then(|status| status.evaluation_error);
-                // "No" beside an error means that some authorizer could not say.
+                // "Denied" together with an evaluation error means that an authorizer failed.
                 errors.filter(|error| !error.is_empty()).map_or(Answer::Denied, Answer::Unanswered)
             }
             Err(kube::Error::Api(status)) if status.code == 403 => Answer::Unasked(status.message.clone()),

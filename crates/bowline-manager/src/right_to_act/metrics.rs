@@ -1,4 +1,4 @@
-//! Missing rights as a metric, to alert on.
+//! A metric for missing permissions, for alerts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ struct Missing {
     controller: String,
 }
 
-/// One series, of value 1, for each right that is missing and who needs it. Clones share them.
+/// One series with value 1 for each missing permission and each controller that needs it. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PermissionMetrics {
     missing: Family<Missing, Gauge>,
@@ -26,7 +26,7 @@ pub(crate) struct PermissionMetrics {
 }
 
 impl PermissionMetrics {
-    /// New metrics, shown by `registry`.
+    /// Creates the metrics and adds them to `registry`.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register(
@@ -37,7 +37,7 @@ impl PermissionMetrics {
         metrics
     }
 
-    /// Shows exactly what `report` says.
+    /// Sets the series to exactly those of `report`.
     pub(super) fn show(&self, report: &Report) {
         let mut now: BTreeSet<Missing> = report
             .missing()

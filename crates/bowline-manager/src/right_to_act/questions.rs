@@ -1,5 +1,5 @@
-//! Which rights are asked about: the rows of the table that the enabled controllers and parts need, with the names and
-//! namespaces of this very process. Pure.
+//! Which permissions are checked: the rows of the RBAC table that the enabled controllers and parts need, with the names and namespaces of
+//! this process. Pure.
 
 use std::fmt;
 
@@ -7,50 +7,48 @@ use bowline_controllers::registry::ControllerName;
 
 use crate::rbac::{Part, Rights, Rule, SYSTEM_NAMESPACE, Scope};
 
-/// What of the table concerns this process.
+/// The configuration of this process that decides which rows of the RBAC table apply.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Situation {
-    /// The controllers that run.
+    /// The enabled controllers.
     pub(crate) controllers: Vec<ControllerName>,
-    /// Whether they have ServiceAccounts of their own.
+    /// Whether each controller uses its own ServiceAccount.
     pub(crate) own_accounts: bool,
     /// The namespace of the Leases.
     pub(crate) lease_namespace: String,
-    /// The names of the Leases; none without leader election.
+    /// The names of the Leases; empty without leader election.
     pub(crate) leases: Vec<String>,
-    /// The name of the Lease that is the ledger.
+    /// The name of the Lease that stores the ledger.
     pub(crate) ledger: String,
-    /// Whether callers of the serving port are told apart with our own identity.
+    /// Whether callers of the serving port are authenticated with the identity of this process.
     pub(crate) authentication: bool,
-    /// Whether the cluster is asked for the authorities of their certificates.
+    /// Whether the client CAs for the serving port are read from the cluster.
     pub(crate) authorities: bool,
-    /// The ConfigMap of the report, if there is one: its namespace and its name.
+    /// The namespace and name of the report's ConfigMap; `None` without a report.
     pub(crate) report: Option<(String, String)>,
-    /// Whether their rights are judged with our own identity.
+    /// Whether callers of the serving port are authorized with the identity of this process.
     pub(crate) authorization: bool,
 }
 
-/// One right to ask about.
+/// One permission to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
-    /// Whose right: of this controllers' ServiceAccount, or of the process itself.
+    /// The ServiceAccount that needs the permission; `None` is the process itself.
     pub(crate) account: Option<String>,
-    /// The verb.
     pub(crate) verb: &'static str,
-    /// The API group.
     pub(crate) group: &'static str,
-    /// The resource, with its subresource.
+    /// The resource, with `/subresource` if there is one.
     pub(crate) resource: &'static str,
-    /// Where; `None` for everywhere.
+    /// The namespace; `None` for a cluster-wide permission.
     pub(crate) namespace: Option<String>,
-    /// On which object; `None` for all.
+    /// The name of the object; `None` for all objects.
     pub(crate) name: Option<String>,
-    /// Who needs it, and what for.
+    /// The controllers or parts that need the permission, each with the reason.
     pub(crate) needed: Vec<(String, &'static str)>,
 }
 
 impl Question {
-    /// The resource with its group, as `kubectl auth can-i` takes it.
+    /// The resource with its group, in the format of `kubectl auth can-i`.
     pub(crate) fn full_resource(&self) -> String {
         match (self.group, self.resource.split_once('/')) {
             ("", _) => self.resource.to_owned(),
@@ -85,7 +83,7 @@ impl fmt::Display for Question {
     }
 }
 
-/// What to ask, each right once.
+/// The permissions to check, without duplicates.
 pub(crate) fn questions(rights: &Rights, situation: &Situation) -> Vec<Question> {
     let mut questions: Vec<Question> = Vec::new();
     for rule in rights.rules().iter().filter(|rule| situation.needs(&rule.part)) {
@@ -113,7 +111,7 @@ impl Situation {
         }
     }
 
-    /// The names that a rule means here. The table has the default names of Leases, a process those it was told.
+    /// The object names of a rule. The table has the default names of the Leases; the names configured for this process replace them.
     fn names(&self, rule: &Rule) -> Vec<Option<String>> {
         let named = |names: &[String]| names.iter().cloned().map(Some).collect();
         match rule.part {

@@ -1,21 +1,21 @@
-//! What the answers come to, in words for a person. Pure.
+//! Summarizes the results of the permission checks for users. Pure.
 
 use super::Question;
 use super::ask::Answer;
 use crate::serving::CheckOutcome;
 
-/// The answers that are not "yes".
+/// The results other than "allowed".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Report {
     missing: Vec<Question>,
-    /// Why some questions have no answer, each reason once.
+    /// Why some checks have no result, without duplicates.
     unanswered: Vec<String>,
-    /// The API server's words, if even the question is forbidden.
+    /// The API server's message, if creating access reviews is forbidden.
     unasked: Option<String>,
 }
 
 impl Report {
-    /// Notes an answer.
+    /// Adds a result.
     pub(super) fn add(&mut self, question: &Question, answer: Answer) {
         match answer {
             Answer::Allowed => {}
@@ -26,27 +26,26 @@ impl Report {
         }
     }
 
-    /// Whether everything was asked, and everything is there.
+    /// Whether every check was made and every permission is granted.
     pub(super) fn is_fine(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a right is known to be missing.
     pub(super) fn is_missing_something(&self) -> bool {
         !self.missing.is_empty()
     }
 
-    /// The rights that are known to be missing.
+    /// The permissions that are known to be missing.
     pub(super) fn missing(&self) -> &[Question] {
         &self.missing
     }
 
-    /// Whether the question itself is forbidden.
+    /// Whether creating access reviews is forbidden.
     pub(super) fn is_unasked(&self) -> bool {
         self.unasked.is_some()
     }
 
-    /// What to say about it, in one line; `None` if all is well.
+    /// The message in one line; `None` if everything is fine.
     pub(super) fn message(&self, manifest: &str) -> Option<String> {
         let mut parts = Vec::new();
         if !self.missing.is_empty() {
@@ -70,7 +69,7 @@ impl Report {
         (!parts.is_empty()).then(|| parts.join(". "))
     }
 
-    /// For `/readyz?verbose`: never a failure, since a restart would grant nothing.
+    /// The outcome for `/readyz?verbose`. It never fails, because a restart would not grant the permissions.
     pub(super) fn outcome(&self, manifest: &str) -> CheckOutcome {
         self.message(manifest).map_or(CheckOutcome::Healthy, CheckOutcome::Degraded)
     }

@@ -1,7 +1,7 @@
-//! What a list of rules says about one question, and which lists are worth asking for. Pure.
+//! Evaluates rules reviews, and decides which of them are worth requesting. Pure.
 //!
-//! A list only ever says "yes". What is not in it is asked about by itself: an authorizer need not list its rules, and a missing
-//! right is told by name.
+//! A rules review can only prove that a permission is granted. A permission that is not in the list is checked by itself, because an
+//! authorizer need not list its rules.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,11 @@ use k8s_openapi::api::authorization::v1::ResourceRule;
 
 use super::Question;
 
-/// A list of fewer questions than this costs as much as the questions.
+/// With fewer checks than this, a rules review costs as much as the checks themselves.
 const WORTH_A_LIST: usize = 2;
 
-/// Whose rules, and where: a ServiceAccount or the process itself, a namespace or everywhere.
+/// The identity and namespace of a rules review. `account` is a ServiceAccount, or `None` for the process itself; `namespace` is `None` for
+/// cluster-wide rules.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) account: Option<String>,
@@ -20,13 +21,13 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Where the answer to a question is listed.
+    /// The rules review that covers a question.
     pub(super) fn of(question: &Question) -> Self {
         Self { account: question.account.clone(), namespace: question.namespace.clone() }
     }
 }
 
-/// The lists that save questions.
+/// The rules reviews that replace at least [`WORTH_A_LIST`] checks each.
 pub(super) fn places<'a>(questions: impl IntoIterator<Item = &'a Question>) -> Vec<Place> {
     let mut places: BTreeMap<Place, usize> = BTreeMap::new();
     for question in questions {
@@ -35,7 +36,7 @@ pub(super) fn places<'a>(questions: impl IntoIterator<Item = &'a Question>) -> V
     places.into_iter().filter(|(_, count)| *count >= WORTH_A_LIST).map(|(place, _)| place).collect()
 }
 
-/// Whether one of the rules grants what is asked about.
+/// Whether one of the rules grants the permission.
 pub(super) fn grant(rules: &[ResourceRule], question: &Question) -> bool {
     rules.iter().any(|rule| grants(rule, question))
 }

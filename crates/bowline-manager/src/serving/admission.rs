@@ -1,8 +1,9 @@
-//! Which connections the server keeps when there are too many: separate places for callers on this host, for authenticated
-//! callers and for all others, and few for one source address. A connection of the source that holds the most goes first.
+//! Decides which connections the server keeps when there are too many. Callers on this host, authenticated callers and all others have
+//! separate limits, and each source address has a limit of its own. Connections of the source with the most connections are closed first.
 //!
-//! [`Table`] decides and does no I/O. [`Admission`] shares it between connections, and a [`Place`] is one connection's part in it.
-//! No connection waits for a place and none is refused one: `/livez` must answer while strangers hold as many connections as they can.
+//! [`Table`] makes the decisions and does no I/O. [`Admission`] shares it between connections, and a [`Place`] is the slot of one
+//! connection. A new connection is always admitted at once: `/livez` must respond even while unauthenticated clients open as many
+//! connections as they can.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,29 +15,30 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use super::metrics::ServingMetrics;
 
-/// How many connections the server keeps. Each costs a file descriptor and up to about 200 KiB of memory.
+/// The limits of connections and requests. Each connection costs a file descriptor and up to about 200 KiB of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Connections from loopback, which is where the probes of the shipped manifests come from.
+    /// Connections from loopback, which the probes of the shipped manifests use.
     pub local: usize,
     /// Connections of authenticated callers.
     pub authenticated: usize,
-    /// The same of one source address; several scrapers may be behind one address.
+    /// Connections of authenticated callers from one source address. Several scrapers may share an address.
     pub authenticated_per_source: usize,
     /// Connections of callers that have not authenticated.
     pub anonymous: usize,
-    /// The same of one source address.
+    /// Connections of callers that have not authenticated, from one source address.
     pub anonymous_per_source: usize,
-    /// Requests under way on connections from loopback. Each request holds its head in memory and may wait for a review by the
-    /// API server; requests that need no review do not count.
+    /// Concurrent requests on connections from loopback. Each request keeps its headers in memory and may wait for a review by the API
+    /// server; requests that need no review do not count.
     pub local_requests: usize,
-    /// The same on connections of authenticated callers: the connection says nothing about the credentials of its next request.
+    /// Concurrent requests on connections of authenticated callers: a known connection says nothing about the credentials of its next
+    /// request.
     pub authenticated_requests: usize,
-    /// The same on connections of callers that have not authenticated.
+    /// Concurrent requests on connections of callers that have not authenticated.
     pub anonymous_requests: usize,
-    /// The same of one source address on all its connections. A source without a request under way is never refused one.
+    /// Concurrent requests from one source address on all its connections. A source without a request in progress is never rejected.
     pub requests_per_source: usize,
-    /// Which addresses count as loopback. `None`: those of the loopback interface.
+    /// The addresses that count as loopback. `None`: those of the loopback interface.
     pub local_addresses: Option<Vec<IpAddr>>,
 }
 
@@ -58,13 +60,14 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// All connections together.
+    /// The maximum number of all connections.
     #[must_use]
     pub const fn total(&self) -> usize {
         self.local + self.authenticated + self.anonymous
     }
 
-    /// An address that connects to itself is not local: traffic to a Service or a node port can come from the node's own address.
+    /// Whether the peer is on this host. A node's own address does not count as local, because traffic to a Service or node port can come
+    /// from it.
     fn is_local(&self, peer: IpAddr) -> bool {
         match &self.local_addresses {
             Some(addresses) => addresses.contains(&peer),
@@ -72,7 +75,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// The most connections of a class, and of one source address in it.
+    /// The maximum number of connections of a class, and of one source address in that class.
     const fn of(&self, class: Class) -> (usize, usize) {
         match class {
             Class::Local => (self.local, self.local),
@@ -81,7 +84,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// The most requests under way of a class, and of one source address in all classes.
+    /// The maximum number of concurrent requests of a class, and of one source address in all classes.
     const fn requests_of(&self, class: Class) -> (usize, usize) {
         match class {
             Class::Local => (self.local_requests, self.local_requests),
@@ -91,19 +94,18 @@ impl ConnectionLimits {
     }
 }
 
-/// Whose connections share places.
+/// The group of callers that share a connection limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// From loopback, authenticated or not.
+    /// Connections from loopback, authenticated or not.
     Local,
-    /// A request on it was authenticated, and permitted by a review.
+    /// Connections on which a request was authenticated and allowed by a review.
     Authenticated,
-    /// All others.
+    /// All other connections.
     Anonymous,
 }
 
 impl Class {
-    /// The value of the metric's label.
     const fn label(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -113,7 +115,7 @@ impl Class {
     }
 }
 
-/// Where a connection comes from: an IPv4 address, or the /64 network of an IPv6 address, which one machine can have to itself.
+/// The source of a connection: an IPv4 address, or the /64 network of an IPv6 address, because one machine may own a whole /64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Source(IpAddr);
 
@@ -133,16 +135,15 @@ impl Source {
 struct Entry {
     source: Source,
     class: Class,
-    /// Requests under way.
+    /// Requests in progress.
     running: usize,
-    /// Those of them that count towards the limits.
+    /// Requests in progress that count towards the limits.
     counted: usize,
-    /// Grows with everything that happens in the table: the smallest is idle for longest.
+    /// The sequence number of the last event; the connection with the smallest has been idle the longest.
     last_active: u64,
     closed: CancellationToken,
 }
 
-/// All connections of a server.
 #[derive(Debug)]
 struct Table {
     limits: ConnectionLimits,
@@ -155,9 +156,9 @@ impl Table {
         Self { limits, entries: BTreeMap::new(), sequence: 0 }
     }
 
-    /// Takes a connection in. What has to go for it is returned by class; its token is cancelled already.
+    /// Adds a connection. Returns the class of each connection that was closed for it; their tokens are already cancelled.
     fn admit(&mut self, peer: IpAddr) -> (u64, CancellationToken, Vec<Class>) {
-        // A socket that serves both families shows IPv4 addresses as IPv6 ones.
+        // A dual-stack socket reports IPv4 addresses as IPv4-mapped IPv6 addresses.
         let peer = peer.to_canonical();
         let class = if self.limits.is_local(peer) { Class::Local } else { Class::Anonymous };
         let source = Source::of(peer);
@@ -172,19 +173,20 @@ impl Table {
         (id, token, closed)
     }
 
-    /// The connection that has to go before another of `class` and `source` can be taken in, and whether a request runs on it.
+    /// The connection that must be closed before another of `class` and `source` can be added, and whether it has a request in progress.
     /// `None` if there is room.
     fn in_the_way(&self, class: Class, source: Source) -> Option<(u64, bool)> {
         let (most, most_of_source) = self.limits.of(class);
         let of_class = || self.entries.iter().filter(move |(_, entry)| entry.class == class);
         let of_source = || of_class().filter(move |(_, entry)| entry.source == source);
         let victim = if of_source().count() >= most_of_source {
-            // A source that has its share makes room for itself, and costs no other anything.
+            // A source at its limit only closes connections of its own.
             of_source().min_by_key(|(_, entry)| (entry.running > 0, entry.last_active))
         } else if of_class().count() >= most {
             let mut held = BTreeMap::<Source, usize>::new();
             of_class().for_each(|(_, entry)| *held.entry(entry.source).or_default() += 1);
-            // Busy or idle: otherwise sources that keep all their connections busy would have each newcomer closed for the next.
+            // Also closes busy connections: otherwise, if some sources keep all their connections busy, each new connection would be closed
+            // for the next.
             of_class().min_by_key(|(_, entry)| {
                 (Reverse(held.get(&entry.source)), entry.running > 0, entry.last_active)
             })
@@ -194,7 +196,8 @@ impl Table {
         victim.map(|(id, entry)| (*id, entry.running > 0))
     }
 
-    /// A request begins. `false` if too many run already; then it has not begun. A request that is not `counted` always begins.
+    /// Records the start of a request. Returns `false`, without recording it, if there are too many. A request that is not `counted` always
+    /// starts.
     fn begin_request(&mut self, id: u64, counted: bool) -> bool {
         let sequence = self.tick();
         let Some(Entry { source, class, .. }) = self.entries.get(&id) else { return true };
@@ -209,7 +212,7 @@ impl Table {
         true
     }
 
-    /// Whether a source may begin no further request on a connection of `class`.
+    /// Whether a source may not start another request on a connection of `class`.
     fn is_full(&self, class: Class, source: Source) -> bool {
         let (most, most_of_source) = self.limits.requests_of(class);
         let counted = |matches: &dyn Fn(&Entry) -> bool| -> usize {
@@ -230,7 +233,8 @@ impl Table {
         }
     }
 
-    /// The caller is known now. Its connection moves to the places of authenticated callers, unless requests run on all of those.
+    /// Moves the connection of an authenticated caller to its class, unless another connection would have to be closed that has a request
+    /// in progress. Returns the class of the connection that was closed for it, if any.
     fn authenticate(&mut self, id: u64) -> Option<Class> {
         let Entry { source, class: Class::Anonymous, .. } = self.entries.get(&id)? else { return None };
         let in_the_way = self.in_the_way(Class::Authenticated, *source);
@@ -256,7 +260,7 @@ impl Table {
     }
 }
 
-/// The table, shared by a server's connections.
+/// The table, shared by all connections of a server.
 #[derive(Debug)]
 pub(super) struct Admission {
     table: Mutex<Table>,
@@ -268,7 +272,7 @@ impl Admission {
         Self { table: Mutex::new(Table::new(limits)), metrics }
     }
 
-    /// A place for a connection from `peer`. Other connections may be closed for it.
+    /// Admits a connection from `peer`. Other connections may be closed for it.
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Place {
         let (id, closed, others) = self.with(|table| table.admit(peer));
         others.into_iter().for_each(|class| self.metrics.connection_dropped(class.label()));
@@ -280,7 +284,7 @@ impl Admission {
     }
 }
 
-/// The place of one connection; free again when it is dropped.
+/// The slot of one connection, released when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     admission: Arc<Admission>,
@@ -289,23 +293,23 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Completes when the connection has to be closed because another one took its place.
+    /// Completes when this connection must be closed in favour of another one.
     pub(super) fn taken(&self) -> WaitForCancellationFuture<'_> {
         self.closed.cancelled()
     }
 
-    /// A request begins on the connection, and counts towards the limits if it may need a review. `false` if too many run;
-    /// otherwise [`Self::end_request`] has to follow.
+    /// Records the start of a request, which counts towards the limits if it may need a review. Returns `false` if there are too many
+    /// requests; otherwise [`Self::end_request`] must follow.
     pub(super) fn begin_request(&self, counted: bool) -> bool {
         self.admission.with(|table| table.begin_request(self.id, counted))
     }
 
-    /// A request has ended that had begun as `counted` or not.
+    /// Records the end of a request. `counted` must be the same as at its start.
     pub(super) fn end_request(&self, counted: bool) {
         self.admission.with(|table| table.end_request(self.id, counted));
     }
 
-    /// The caller was authenticated, and a review permitted what it asked for.
+    /// Records that the caller was authenticated and that a review allowed its request.
     pub(super) fn authenticate(&self) {
         if let Some(class) = self.admission.with(|table| table.authenticate(self.id)) {
             self.admission.metrics.connection_dropped(class.label());

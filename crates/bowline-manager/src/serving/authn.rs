@@ -1,7 +1,8 @@
-//! Authentication: who asks. Loopback token, front proxy, client certificate, bearer token, else anonymous.
+//! Authentication: identifies the caller by the loopback token, the front proxy's headers, a client certificate or a bearer token;
+//! otherwise the caller is anonymous.
 //!
-//! A credential that is shown and rejected ends in 401, never in "anonymous"; one kind being rejected does not stop
-//! another from being accepted. It must not decide what anyone may do.
+//! A caller whose credentials are all rejected gets 401 and never becomes anonymous. If one kind of credential is rejected, another may
+//! still be accepted. This module does not decide what a caller may do.
 
 pub mod authorities;
 mod bearer;
@@ -30,20 +31,20 @@ use super::reviews::{AuthConfigLookup, ReviewError, TokenReviewer};
 /// Why authentication cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthnError {
-    /// A file with authorities cannot be read.
+    /// A CA file cannot be read.
     #[error("cannot read {file}: {source}")]
     Read {
-        /// The file.
+        /// The path of the file.
         file: std::path::PathBuf,
-        /// The system's reason.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// Authorities do not parse.
+    /// The CA certificates cannot be parsed.
     #[error("{origin}: {source}")]
     Authorities {
-        /// File, or ConfigMap key.
+        /// The file or the key of the ConfigMap.
         origin: String,
-        /// What is wrong.
+        /// The error.
         source: CaError,
     },
     /// A list in the ConfigMap is not a JSON list of strings.
@@ -51,9 +52,9 @@ pub enum AuthnError {
         "ConfigMap kube-system/extension-apiserver-authentication, key {key}: expected a JSON list of strings: {reason}"
     )]
     List {
-        /// The key.
+        /// The key of the ConfigMap.
         key: &'static str,
-        /// What is wrong.
+        /// The parse error.
         reason: String,
     },
     /// The ConfigMap cannot be read.
@@ -66,15 +67,15 @@ pub enum AuthnError {
     Lookup(ReviewError),
 }
 
-/// A credential was shown and none was accepted.
+/// Credentials were presented and none was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", reasons.join("; "))]
 pub struct Unauthorized {
-    /// Why, for the log; not for the client.
+    /// The reasons, for the log; the client does not see them.
     pub reasons: Vec<String>,
 }
 
-/// Answers who asks.
+/// Authenticates requests.
 pub struct Authenticator {
     config: AuthenticationConfig,
     lookup: Option<Arc<dyn AuthConfigLookup>>,
@@ -86,10 +87,10 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// Reads the authorities for the first time. Without `reviewer`, bearer tokens are ignored.
+    /// Reads the CA certificates for the first time. Without `reviewer`, bearer tokens are ignored.
     ///
     /// # Errors
-    /// If a given file cannot be used, or the lookup fails and is not optional.
+    /// If a configured file cannot be used, or the lookup of the ConfigMap fails and is not optional.
     pub async fn open(
         config: AuthenticationConfig,
         reviewer: Option<Arc<dyn TokenReviewer>>,
@@ -125,13 +126,13 @@ impl Authenticator {
         })
     }
 
-    /// The token that makes its bearer `system:masters` here; known to this process only.
+    /// The token that authenticates its bearer as a member of `system:masters` on this server. It is random and known to this process only.
     #[must_use]
     pub fn loopback_token(&self) -> &str {
         &self.loopback_token
     }
 
-    /// Reads the authorities again and again, so that their rotation is followed.
+    /// Re-reads the CA certificates periodically, so that rotations are picked up. Ends with `shutdown`.
     pub async fn run(&self, timings: &ServingTimings, shutdown: CancellationToken) {
         let period = timings.authority_refresh.max(std::time::Duration::from_millis(1));
         let mut ticks = interval_at(Instant::now() + period, period);
@@ -147,7 +148,7 @@ impl Authenticator {
         }
     }
 
-    /// Replaces what can be read; the rest stays as it is.
+    /// Replaces the CA certificates that can be read; the others stay as they are.
     async fn refresh(&self) {
         let old = self.authorities.load_full();
         let Found { authorities, bad_files, bad_lookup } =
@@ -159,10 +160,11 @@ impl Authenticator {
         }
     }
 
-    /// Who asks, given the verified-by-handshake certificate chain (leaf first, maybe empty) and the headers.
+    /// Authenticates a caller by its certificate chain (leaf first, may be empty) and headers. The handshake has proven possession of the
+    /// leaf's key.
     ///
     /// # Errors
-    /// If something was shown and nothing was accepted.
+    /// If credentials were presented and none was accepted.
     pub async fn authenticate(
         &self,
         chain: &[CertificateDer<'_>],
@@ -179,7 +181,7 @@ impl Authenticator {
 
     async fn decide(&self, chain: &[CertificateDer<'_>], headers: &HeaderMap) -> Result<User, Unauthorized> {
         let token = bearer_token(headers);
-        // Digests are compared, so that the time taken says nothing about the token.
+        // Comparing digests takes the same time whatever the token is, so the timing reveals nothing about it.
         if token.is_some_and(|token| digest([token.as_bytes()]) == self.loopback_digest) {
             return Ok(User::loopback());
         }

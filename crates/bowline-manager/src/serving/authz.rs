@@ -1,6 +1,7 @@
-//! Authorization: whether a user may use a path. `system:masters`, then always-allowed paths, then the API server.
+//! Authorization: whether a user may access a path. Checks membership in `system:masters`, then the always-allowed paths, then asks the API
+//! server.
 //!
-//! Without an answer nothing is allowed. It must not care how the user proved who they are.
+//! Access is denied if the API server does not respond. How the user was authenticated does not matter here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,14 +19,14 @@ use super::reviews::{AccessRequest, AccessReviewer, AccessVerdict, ReviewError};
 use super::shared_reviews::{MAX_SHARED, SharedReviews};
 use super::ttl_cache::{MAX_ENTRIES, TtlCache};
 
-/// What becomes of a request.
+/// The result of authorizing a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It goes on: everyone may use the path.
+    /// Allowed, because everyone may access the path.
     Open,
-    /// It goes on: the API server allows it, or the user is in `system:masters`.
+    /// Allowed by the API server, or because the user is in `system:masters`.
     Allowed,
-    /// It ends with 403.
+    /// Rejected with 403.
     Denied,
 }
 
@@ -56,7 +57,7 @@ impl AllowedPaths {
     }
 }
 
-/// Judges requests.
+/// Authorizes requests.
 pub struct Authorizer {
     allowed_paths: AllowedPaths,
     reviews: Option<Arc<Reviews>>,
@@ -65,7 +66,7 @@ pub struct Authorizer {
 }
 
 impl Authorizer {
-    /// Without `reviewer`, only `system:masters` and the always-allowed paths pass.
+    /// Creates an authorizer. Without `reviewer`, only `system:masters` and the always-allowed paths are allowed.
     #[must_use]
     pub fn new(
         config: &AuthorizationConfig,
@@ -87,10 +88,10 @@ impl Authorizer {
         }
     }
 
-    /// The decision on one request.
+    /// Authorizes one request.
     ///
     /// # Errors
-    /// If the API server had to be asked and gave no answer.
+    /// If the API server had to be asked and did not respond.
     pub async fn authorize(&self, request: AccessRequest<'_>) -> Result<Decision, ReviewError> {
         let since = Instant::now();
         let outcome = self.decide(request).await;
@@ -103,7 +104,7 @@ impl Authorizer {
         outcome
     }
 
-    /// Whether everyone may use `path`.
+    /// Whether everyone may access `path`.
     pub(super) fn is_open(&self, path: &str) -> bool {
         self.allowed_paths.contains(path)
     }
@@ -130,7 +131,7 @@ impl Authorizer {
     }
 }
 
-/// What a review needs, which may outlive the request that began it.
+/// The state of access reviews. A review may outlive the request that started it.
 struct Reviews {
     reviewer: Arc<dyn AccessReviewer>,
     known: TtlCache<Decision>,
@@ -141,7 +142,7 @@ struct Reviews {
 
 impl Reviews {
     async fn decide(&self, key: Digest, request: AccessRequest<'_>) -> Result<Decision, ReviewError> {
-        // Another review of the same may have ended since the request looked.
+        // A review of an identical request may have ended since the caller checked the cache.
         if let Some(known) = self.known.get(&key) {
             return Ok(known);
         }
@@ -157,11 +158,11 @@ impl Reviews {
     }
 }
 
-/// A digest, so that long paths and many groups cost no memory.
+/// The cache key of a request: a digest, so that long paths and many groups need no memory.
 fn cache_key(request: AccessRequest<'_>) -> Digest {
     let AccessRequest { user: User { name, uid, groups, extra }, verb, path } = request;
     let mut parts = vec![name.as_str(), uid, verb, path];
-    // Counts in front of each list: without them a group could pass for an extra key.
+    // Each list is preceded by its length; otherwise a group could be confused with an extra key.
     let counts = format!("{}/{}", groups.len(), extra.len());
     parts.push(&counts);
     parts.extend(groups.iter().map(String::as_str));

@@ -1,6 +1,6 @@
-//! The certificates the server shows, and how they are replaced while it runs.
+//! The serving certificates and their replacement at runtime.
 //!
-//! [`CertStore`] answers the TLS library from memory; [`keeper::CertKeeper`] is the only one that writes to it.
+//! [`CertStore`] provides them to the TLS library from memory; only [`keeper::CertKeeper`] writes to it.
 
 pub mod keeper;
 pub mod pair;
@@ -17,85 +17,85 @@ use tokio::sync::watch;
 
 use super::digest::sha256_hex;
 
-/// The annotation of the Lease by which the leader tells the [`fingerprint`] of the certificate that it shows on its serving port. Only who
-/// may update the Lease can write it, so who reads it there knows whom to believe, whoever signed the certificate.
+/// The annotation of the Lease in which the leader publishes the [`fingerprint`] of its serving certificate. Only identities that may
+/// update the Lease can write it, so a client that reads it can trust that certificate, whatever its CA.
 ///
-/// It is of the whole certificate, and not of its key alone: that is what `openssl x509 -fingerprint -sha256` prints and people can compare,
-/// and a certificate that was withdrawn is not believed any longer because its successor has the same key.
+/// The fingerprint covers the whole certificate and not only its key: this is what `openssl x509 -fingerprint -sha256` prints, so users can
+/// compare it, and a certificate that was replaced is not trusted any longer because its successor has the same key.
 pub const LEASE_ANNOTATION: &str = "bowline.dev/serving-certificate-sha256";
 
-/// The fingerprint of a certificate in DER: its SHA-256 in lower-case hexadecimal digits.
+/// The fingerprint of a DER certificate: its SHA-256 in lower-case hexadecimal digits. `None` only if the TLS library lacks SHA-256.
 #[must_use]
 pub fn fingerprint(certificate: &[u8]) -> Option<String> {
     sha256_hex(certificate)
 }
 
-/// Why no certificate could be had.
+/// Why no serving certificate is available.
 #[derive(Debug, thiserror::Error)]
 pub enum CertError {
-    /// A file could not be read.
+    /// A file cannot be read.
     #[error("cannot read {file}: {source}")]
     Read {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// The system's reason.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// A file could not be written.
+    /// A file cannot be written.
     #[error("cannot write {file}: {source} (is the directory of --cert-dir writable?)")]
     Write {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// The system's reason.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// A file does not hold what it should.
+    /// A file has the wrong content.
     #[error("{file} does not hold {wanted}: {reason}")]
     Content {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// What it should hold.
+        /// The expected content.
         wanted: &'static str,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
-    /// Certificate and key are not of each other.
+    /// The certificate and the key do not belong together.
     #[error("certificate {cert_file} and key {key_file} cannot be used together: {reason}")]
     Mismatch {
-        /// The certificate.
+        /// The path of the certificate.
         cert_file: PathBuf,
-        /// The key.
+        /// The path of the key.
         key_file: PathBuf,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
-    /// One of the two files was given without the other.
+    /// Only one of the two files is configured.
     #[error("--tls-cert-file and --tls-private-key-file must be given together: {given} is given alone")]
     HalfPair {
-        /// The one that was given.
+        /// The path of the configured file.
         given: PathBuf,
     },
-    /// The self-signed certificate could not be made.
+    /// The self-signed certificate cannot be created.
     #[error("cannot make a self-signed certificate: {0}")]
     SelfSigned(String),
 }
 
-/// The certificates in use at one moment.
+/// The certificates in use at one point in time.
 #[derive(Debug, Clone)]
 pub struct CertSet {
-    /// Shown when no name matches.
+    /// Used if no server name matches.
     pub default: Arc<CertifiedKey>,
-    /// By lower-case server name; `*.x` stands for one label in front of `.x`.
+    /// By lower-case server name; `*.x` matches one label in front of `.x`.
     pub by_name: BTreeMap<String, Arc<CertifiedKey>>,
 }
 
 impl CertSet {
-    /// That of the certificate that is shown to those who name no server: who comes by an address names none.
+    /// The fingerprint of the default certificate, which clients without a server name get: those that connect by IP address.
     fn fingerprint(&self) -> Option<String> {
         self.default.cert.first().and_then(|certificate| fingerprint(certificate))
     }
 
-    /// The pair for a server name: exact, then wildcard, then the default.
+    /// The certificate for a server name: exact match, then wildcard, then the default.
     #[must_use]
     pub fn pick(&self, server_name: Option<&str>) -> Arc<CertifiedKey> {
         let named = server_name.map(str::to_ascii_lowercase).and_then(|name| {
@@ -106,7 +106,7 @@ impl CertSet {
     }
 }
 
-/// The certificates in use, swapped whole, and what is wrong with their replacement, if anything.
+/// The certificates in use, replaced atomically, and the error of the last replacement, if it failed.
 #[derive(Debug)]
 pub struct CertStore {
     current: ArcSwap<CertSet>,
@@ -116,7 +116,7 @@ pub struct CertStore {
 }
 
 impl CertStore {
-    /// A store showing `set`.
+    /// Creates a store that serves `set`.
     #[must_use]
     pub fn new(set: CertSet) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl CertStore {
         }
     }
 
-    /// Shows `set` from the next handshake on.
+    /// Serves `set` from the next handshake on.
     pub fn replace(&self, set: CertSet) {
         let fingerprint = set.fingerprint();
         self.current.store(Arc::new(set));
@@ -152,13 +152,13 @@ impl CertStore {
         self.generation.send_modify(|_| {});
     }
 
-    /// The [`fingerprint`] of the certificate that is shown to those who name no server, and every change of it.
+    /// The [`fingerprint`] of the default certificate. The receiver is notified of every change.
     #[must_use]
     pub fn fingerprint(&self) -> watch::Receiver<Option<String>> {
         self.fingerprint.subscribe()
     }
 
-    /// Tells of every replacement and of every change of [`CertStore::problem`].
+    /// Notifies of every replacement and of every change of [`CertStore::problem`].
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.generation.subscribe()

@@ -1,4 +1,4 @@
-//! What the server is told: plain values, already parsed from flags by others.
+//! The configuration of the server: plain values, already parsed from flags by the caller.
 //!
 //! Nothing here reads files, opens sockets or knows flag syntax, except the `cert,key:names` form of an SNI pair.
 
@@ -9,41 +9,41 @@ use std::time::Duration;
 
 use super::admission::ConnectionLimits;
 
-/// The port that cloud controller managers are scraped on.
+/// The default port of cloud controller managers.
 pub const DEFAULT_PORT: u16 = 10258;
 
 /// The "secure serving" flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServingConfig {
-    /// Address to listen on; unspecified means all interfaces.
+    /// The address to listen on; the unspecified address means all interfaces.
     pub bind_address: IpAddr,
-    /// Port to listen on; 0 switches serving off.
+    /// The port to listen on; 0 disables serving.
     pub port: u16,
-    /// Where the self-signed pair is kept; without it the pair lives in memory only.
+    /// The directory of the self-signed pair; if `None`, the pair is kept in memory only.
     pub cert_dir: Option<PathBuf>,
-    /// Certificate chain to serve, PEM; watched for changes.
+    /// The certificate chain to serve, PEM; watched for changes.
     pub cert_file: Option<PathBuf>,
     /// Private key of `cert_file`, PEM.
     pub key_file: Option<PathBuf>,
-    /// Further pairs, chosen by the server name the client asks for.
+    /// Additional pairs, selected by the server name that the client requests (SNI).
     pub sni_cert_keys: Vec<SniCertKey>,
-    /// Cipher suites by IANA (Go) name; empty means the library's choice.
+    /// The cipher suites by IANA (Go) name; empty means the library's defaults.
     pub cipher_suites: Vec<String>,
-    /// Key exchange groups by their TLS number; empty means the library's choice.
+    /// The key exchange groups by TLS number; empty means the library's defaults.
     pub curve_preferences: Vec<i32>,
     /// `VersionTLS12` or `VersionTLS13`; empty means `VersionTLS12`.
     pub min_tls_version: String,
-    /// Serve HTTP/1.1 only.
+    /// Serves HTTP/1.1 only.
     pub disable_http2: bool,
-    /// Concurrent streams on one HTTP/2 connection; 0 means [`DEFAULT_HTTP2_STREAMS`].
+    /// The limit of concurrent streams on one HTTP/2 connection; 0 means [`DEFAULT_HTTP2_STREAMS`].
     pub http2_max_streams: u32,
-    /// Set `SO_REUSEPORT`.
+    /// Sets `SO_REUSEPORT`.
     pub permit_port_sharing: bool,
-    /// Set `SO_REUSEADDR`. Kept for the flag's sake: it is always set, as upstream's listener does in truth.
+    /// Accepted for compatibility and ignored: `SO_REUSEADDR` is always set, as upstream's listener does in fact.
     pub permit_address_sharing: bool,
 }
 
-/// Streams on one HTTP/2 connection unless configured.
+/// The default limit of concurrent streams on one HTTP/2 connection.
 pub const DEFAULT_HTTP2_STREAMS: u32 = 100;
 
 impl Default for ServingConfig {
@@ -73,7 +73,7 @@ pub struct SniCertKey {
     pub cert_file: PathBuf,
     /// Private key, PEM.
     pub key_file: PathBuf,
-    /// Names it answers to (`a.example`, `*.example`); empty means the names in the certificate.
+    /// The server names of the pair (`a.example`, `*.example`); empty means the names in the certificate.
     pub names: Vec<String>,
 }
 
@@ -100,17 +100,17 @@ impl FromStr for SniCertKey {
 /// The "authentication" flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthenticationConfig {
-    /// How long the answer of a token review is believed, good or bad.
+    /// How long the result of a token review is cached, accepted or rejected.
     pub token_cache_ttl: Duration,
-    /// Do not read the cluster's authentication ConfigMap.
+    /// Whether to skip reading the cluster's authentication ConfigMap.
     pub skip_lookup: bool,
-    /// Start even if the ConfigMap cannot be read.
+    /// Whether to start even if the ConfigMap cannot be read.
     pub tolerate_lookup_failure: bool,
-    /// Authorities of client certificates; takes the place of the ConfigMap's.
+    /// The CA file for client certificates; replaces the CAs of the ConfigMap.
     pub client_ca_file: Option<PathBuf>,
-    /// Authorities of the front proxy's certificate; takes the place of the ConfigMap's whole front-proxy part.
+    /// The CA file for the front proxy's certificate; replaces the whole front-proxy part of the ConfigMap.
     pub request_header_client_ca_file: Option<PathBuf>,
-    /// How a front proxy names the user, when `request_header_client_ca_file` is set.
+    /// The headers of the front proxy and its allowed names, used if `request_header_client_ca_file` is set.
     pub request_header: RequestHeaderNames,
 }
 
@@ -127,18 +127,18 @@ impl Default for AuthenticationConfig {
     }
 }
 
-/// Which headers a front proxy sets, and who may be a front proxy.
+/// The headers that a front proxy sets, and the names that a front proxy's certificate may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestHeaderNames {
-    /// Common names accepted in the proxy's certificate; empty means any.
+    /// The common names accepted in the front proxy's certificate; empty means any.
     pub allowed_names: Vec<String>,
-    /// Headers holding the user name, first non-empty wins.
+    /// The headers with the user name; the first non-empty one is used.
     pub username_headers: Vec<String>,
-    /// Headers holding the user's UID.
+    /// The headers with the user's UID.
     pub uid_headers: Vec<String>,
-    /// Headers holding groups, one per value.
+    /// The headers with groups, one group per value.
     pub group_headers: Vec<String>,
-    /// Prefixes of headers holding extra attributes.
+    /// The prefixes of headers with extra attributes.
     pub extra_header_prefixes: Vec<String>,
 }
 
@@ -157,11 +157,11 @@ impl Default for RequestHeaderNames {
 /// The "authorization" flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizationConfig {
-    /// How long "allowed" is believed.
+    /// How long "allowed" is cached.
     pub allowed_ttl: Duration,
-    /// How long "not allowed" is believed.
+    /// How long "not allowed" is cached.
     pub denied_ttl: Duration,
-    /// Paths everyone may read: exact, or a prefix ending in `*`.
+    /// The paths that everyone may access: exact, or a prefix ending in `*`.
     pub always_allow_paths: Vec<String>,
 }
 
@@ -175,28 +175,28 @@ impl Default for AuthorizationConfig {
     }
 }
 
-/// Periods, deadlines and limits of connections; tests change them, nothing else should.
+/// Intervals, timeouts and limits of connections. Only tests change them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServingTimings {
-    /// How often certificate files are looked at.
+    /// How often the certificate files are checked for changes.
     pub cert_poll: Duration,
-    /// Age at which a self-signed certificate is replaced; it is valid for a year.
+    /// The age at which a self-signed certificate is replaced; it is valid for a year.
     pub self_signed_rotate_after: Duration,
-    /// How often authorities (files and ConfigMap) are read again.
+    /// How often the CA certificates (files and ConfigMap) are read again.
     pub authority_refresh: Duration,
-    /// Limit of a TLS handshake.
+    /// The timeout of a TLS handshake.
     pub handshake_timeout: Duration,
-    /// Limit from the first byte of a request head to its last.
+    /// The timeout from the first byte of a request's headers to the last.
     pub header_timeout: Duration,
-    /// The same on connections whose caller has not authenticated, if it is shorter.
+    /// The same timeout on connections whose caller has not authenticated, if it is shorter.
     pub anonymous_header_timeout: Duration,
-    /// A connection without requests is closed after this.
+    /// How long a connection may be idle before it is closed.
     pub idle_timeout: Duration,
     /// The same for connections whose caller has not authenticated, if it is shorter.
     pub anonymous_idle_timeout: Duration,
-    /// How many connections are kept.
+    /// The limits of connections and concurrent requests.
     pub connections: ConnectionLimits,
-    /// How long running requests may take to finish at shutdown.
+    /// How long requests in progress may take to finish at shutdown.
     pub drain: Duration,
 }
 
@@ -210,7 +210,7 @@ impl Default for ServingTimings {
             header_timeout: Duration::from_secs(32),
             anonymous_header_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(90),
-            // A probe connects anew each time.
+            // Short, because probes open a new connection each time.
             anonymous_idle_timeout: Duration::from_secs(10),
             connections: ConnectionLimits::default(),
             drain: Duration::from_secs(5),

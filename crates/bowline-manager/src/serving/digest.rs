@@ -1,12 +1,12 @@
-//! SHA-2 from the TLS library's provider: SHA-384 for cache keys and for noticing changed files, SHA-256 for fingerprints of certificates.
-//! Not for passwords.
+//! SHA-2 from the TLS library's crypto provider: SHA-384 for cache keys and for detecting changed files, SHA-256 for fingerprints of
+//! certificates. Not for passwords.
 
 use rustls::crypto::aws_lc_rs::cipher_suite::{TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384};
 
 /// A digest usable as a map key.
 pub(crate) type Digest = Vec<u8>;
 
-/// The digest of `parts`, each with its length in front so that no two different lists collide.
+/// The digest of `parts`. Each part is preceded by its length, so that different lists have different inputs.
 pub(super) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
     let mut text = Vec::new();
     for part in parts {
@@ -16,16 +16,16 @@ pub(super) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
     sha384(&text)
 }
 
-/// The plain digest of a text.
+/// The SHA-384 of a text.
 pub(crate) fn sha384(text: &[u8]) -> Digest {
     match TLS13_AES_256_GCM_SHA384.tls13() {
         Some(suite) => suite.common.hash_provider.hash(text).as_ref().to_vec(),
-        // Cannot happen: the suite is a TLS 1.3 one. The text itself is an equally unique key.
+        // Unreachable: the suite is a TLS 1.3 suite. The text itself is an equally unique key.
         None => text.to_vec(),
     }
 }
 
-/// The plain SHA-256 of a text, in lower-case hexadecimal digits; none if the TLS library has none, which cannot happen.
+/// The SHA-256 of a text, in lower-case hexadecimal digits; `None` if the TLS library has none, which cannot happen.
 pub(super) fn sha256_hex(text: &[u8]) -> Option<String> {
     let suite = TLS13_AES_128_GCM_SHA256.tls13()?;
     let hash = suite.common.hash_provider.hash(text);

@@ -1,6 +1,6 @@
-//! Named health checks and what `/healthz`, `/livez` and `/readyz` say of them.
+//! Named health checks, and the responses of `/healthz`, `/livez` and `/readyz`.
 //!
-//! Checks are quick and do no I/O: they look at state that others keep.
+//! Checks are quick and do no I/O: they only read state that other modules maintain.
 
 mod render;
 mod slis;
@@ -13,13 +13,13 @@ use tracing::info;
 pub use self::render::{HealthQuery, HealthResponse};
 use self::slis::Slis;
 
-/// What a check finds.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckOutcome {
-    /// All is well.
+    /// The check passes.
     Healthy,
-    /// A part does not work, the process does: reported, never failing. The reason is shown to whoever may read the
-    /// endpoint, so it must hold no secrets.
+    /// A part does not work, but the process does: reported, never failing. The reason is shown to every caller that may read the endpoint,
+    /// so it must not contain secrets.
     Degraded(String),
     /// The process should be taken out of service or restarted. The reason goes to the log only.
     Failed(String),
@@ -34,19 +34,19 @@ impl From<Result<(), String>> for CheckOutcome {
     }
 }
 
-/// One of the three endpoints.
+/// A health endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
-    /// `/healthz`: what upstream has.
+    /// `/healthz`: the endpoint that upstream also has; same checks as `/livez`.
     Healthz,
-    /// `/livez`: should the process be restarted?
+    /// `/livez`: whether the process must be restarted.
     Livez,
-    /// `/readyz`: is it doing its work?
+    /// `/readyz`: whether the process does its work.
     Readyz,
 }
 
 impl Endpoint {
-    /// Its name, as in the path and in metric labels.
+    /// The name of the endpoint, as in the path and in metric labels.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Endpoint {
     }
 }
 
-/// The endpoints a check takes part in.
+/// The endpoints that include a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckSets {
     /// Part of `/healthz` and `/livez`.
@@ -67,7 +67,7 @@ pub struct CheckSets {
 }
 
 impl CheckSets {
-    /// Everywhere.
+    /// All three endpoints.
     pub const ALL: Self = Self { live: true, ready: true };
     /// `/readyz` only: failing takes the process out of service, and does not restart it.
     pub const READY_ONLY: Self = Self { live: false, ready: true };
@@ -103,7 +103,7 @@ impl HealthRegistry {
         Self::default()
     }
 
-    /// Adds a check, or replaces the one of that name.
+    /// Adds a check, or replaces the check with the same name.
     pub fn add<R: Into<CheckOutcome>>(
         &self,
         name: impl Into<String>,
@@ -118,12 +118,12 @@ impl HealthRegistry {
         }
     }
 
-    /// Removes a check, for instance of a controller that stopped.
+    /// Removes a check, for example that of a controller that stopped.
     pub fn remove(&self, name: &str) {
         self.checks.write().retain(|check| check.name != name);
     }
 
-    /// Runs the checks of an endpoint and says what to answer.
+    /// Runs the checks of an endpoint and returns the response.
     #[must_use]
     pub fn respond(&self, endpoint: Endpoint, query: &HealthQuery) -> HealthResponse {
         let included = |check: &Check| !query.exclude.contains(&check.name);
@@ -138,7 +138,7 @@ impl HealthRegistry {
         render::all(endpoint, query, &results)
     }
 
-    /// What the checks of an endpoint find now, for people who look: nothing is counted and nothing is logged.
+    /// The current results of an endpoint's checks, for the status page: they are neither counted nor logged.
     #[must_use]
     pub fn outcomes(&self, endpoint: Endpoint) -> Vec<(String, CheckOutcome)> {
         self.checks_of(endpoint)
@@ -148,23 +148,23 @@ impl HealthRegistry {
             .collect()
     }
 
-    /// Runs one check; `None` if the endpoint has none of that name.
+    /// Runs one check; `None` if the endpoint has no check with that name.
     #[must_use]
     pub fn respond_one(&self, endpoint: Endpoint, name: &str, reasons: bool) -> Option<HealthResponse> {
         let check = self.checks_of(endpoint).into_iter().find(|check| check.name == name)?;
         Some(render::one(&check.name, &self.run(endpoint, &check), reasons))
     }
 
-    /// The page `/metrics/slis`: the last result and the number of runs of each check.
+    /// The page `/metrics/slis`: the last result of each check, and how often it ran.
     ///
     /// # Errors
-    /// If the page cannot be written.
+    /// If the page cannot be formatted.
     pub fn slis_page(&self) -> Result<String, std::fmt::Error> {
         self.slis.page()
     }
 
     fn checks_of(&self, endpoint: Endpoint) -> Vec<Check> {
-        // Cloned out, so that a check may itself add or remove checks.
+        // Cloned, so that a check may itself add or remove checks.
         let checks = self.checks.read();
         checks.iter().filter(|check| check.sets.contains(endpoint)).cloned().collect()
     }

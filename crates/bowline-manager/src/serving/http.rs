@@ -1,4 +1,4 @@
-//! The HTTP side: what each request passes before its endpoint, the endpoints, and one connection's life.
+//! The HTTP layer: the filters that every request passes, the endpoints, and the lifetime of a connection.
 
 pub(super) mod connection;
 pub mod endpoints;

@@ -1,48 +1,48 @@
-//! Who a request comes from: the value that authentication produces and authorization judges.
+//! The identity of a caller: the result of authentication and the input of authorization.
 
 use std::collections::BTreeMap;
 
-/// Group of everyone who proved who they are.
+/// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// Group of everyone who did not.
+/// The group of all users that are not authenticated.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// Group that may do everything.
+/// The group that is allowed everything.
 pub const MASTERS: &str = "system:masters";
 
 /// A user, as Kubernetes reviews describe one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct User {
-    /// Unique name.
+    /// The unique name.
     pub name: String,
-    /// Identity across renames; empty if unknown.
+    /// Identifies the user across renames; empty if unknown.
     pub uid: String,
-    /// Groups, in the order they were learnt.
+    /// The groups, in the order in which they were added.
     pub groups: Vec<String>,
-    /// Further attributes, by lower-case key.
+    /// Additional attributes by lower-case key.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
-    /// A user with a name and groups.
+    /// Creates a user with a name and groups.
     #[must_use]
     pub fn new(name: impl Into<String>, groups: &[&str]) -> Self {
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
         Self { name: name.into(), groups, ..Self::default() }
     }
 
-    /// Who asks without presenting anything.
+    /// The identity of a caller without credentials.
     #[must_use]
     pub fn anonymous() -> Self {
         Self::new("system:anonymous", &[UNAUTHENTICATED])
     }
 
-    /// Who asks with the token only this process knows.
+    /// The identity of a caller with the loopback token, which only this process knows.
     #[must_use]
     pub fn loopback() -> Self {
         Self::new("system:apiserver", &[AUTHENTICATED, MASTERS])
     }
 
-    /// The same user as a member of `system:authenticated`.
+    /// Adds the user to `system:authenticated`, unless it is in that group or in `system:unauthenticated`.
     #[must_use]
     pub fn authenticated(mut self) -> Self {
         if !self.is_member_of(AUTHENTICATED) && !self.is_member_of(UNAUTHENTICATED) {
@@ -51,7 +51,7 @@ impl User {
         self
     }
 
-    /// Whether the user proved who they are.
+    /// Whether the user is authenticated.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.is_member_of(AUTHENTICATED)

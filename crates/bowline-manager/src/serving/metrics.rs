@@ -1,5 +1,4 @@
-//! What the server counts about itself. Counting never fails and never blocks a request, and no label takes a value
-//! that a caller could choose freely.
+//! The server's own metrics. Recording never fails and never blocks a request, and no label has a value that a caller could choose freely.
 
 mod delegated;
 mod token_cache;
@@ -38,10 +37,10 @@ struct CallerLabel {
 
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// Counters of authentication, authorization and reloads; clones share their values.
+/// Metrics of authentication, authorization and reloads. Clones share their values.
 #[derive(Debug, Clone)]
 pub struct ServingMetrics {
-    // Upstream's counters have no `_total`, which OpenMetrics demands of counters: as gauges they keep their names.
+    // Upstream's counters have no `_total` suffix, which OpenMetrics requires for counters. As gauges they keep their names.
     authenticated_users: Family<UserLabel, Gauge>,
     authentication_attempts: Family<ResultLabel, Gauge>,
     authentication_seconds: Histograms<ResultLabel>,
@@ -49,11 +48,11 @@ pub struct ServingMetrics {
     authorization_seconds: Histograms<ResultLabel>,
     reload_failures: Family<SourceLabel, Counter>,
     dropped_connections: Family<CallerLabel, Counter>,
-    /// Token reviews.
+    /// Token review requests.
     pub(super) delegated_authn: DelegatedRequests,
-    /// Access reviews.
+    /// Access review requests.
     pub(super) delegated_authz: DelegatedRequests,
-    /// The memory of token reviews.
+    /// The cache of token reviews.
     pub(super) token_cache: TokenCacheMetrics,
 }
 
@@ -74,13 +73,13 @@ impl Default for ServingMetrics {
     }
 }
 
-/// Upstream's buckets: 1 ms, doubled up to 16 s.
+/// Upstream's buckets: 1 ms, doubling up to 16 s.
 fn decision_seconds() -> Histogram {
     Histogram::new(exponential_buckets(0.001, 2.0, 15))
 }
 
 impl ServingMetrics {
-    /// Adds the counters to `registry`.
+    /// Adds the metrics to `registry`.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "authenticated_user_requests",
@@ -122,7 +121,7 @@ impl ServingMetrics {
         self.token_cache.register(registry);
     }
 
-    /// A request was judged within `took`; `user_name` is whose it is, if that is known.
+    /// Records that authenticating a request took `took`. `user_name` is `None` if authentication failed.
     pub(super) fn authenticated(&self, user_name: Option<&str>, took: Duration) {
         let result = if user_name.is_some() { "success" } else { "failure" };
         if let Some(name) = user_name {
@@ -146,7 +145,7 @@ impl ServingMetrics {
     }
 }
 
-/// Upstream's few kinds of user names: names themselves would be too many, and are nobody's business here.
+/// Maps a user name to upstream's few categories: names would need too many series, and are private.
 fn name_kind(name: &str) -> &'static str {
     const KNOWN: [&str; 5] =
         ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"];

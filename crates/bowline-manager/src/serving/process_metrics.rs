@@ -1,4 +1,5 @@
-//! Metrics every process has, under the names dashboards know. Reads `/proc/self`; what is not there is left out.
+//! Standard process metrics under the names that dashboards use. They are read from `/proc/self`; values that are missing there are
+//! omitted.
 
 use std::path::Path;
 
@@ -9,37 +10,37 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 
-/// Clock ticks per second in `/proc`: Linux shows user space 100 on every architecture it runs on today.
+/// Clock ticks per second in `/proc`: Linux reports 100 to user space on every architecture that it supports today.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// What was built, as upstream's `kubernetes_build_info` labels it.
+/// The build, with the labels of upstream's `kubernetes_build_info`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct BuildInfo {
-    /// Major version of the Kubernetes API level.
+    /// The major version of the Kubernetes API level.
     pub major: String,
-    /// Minor version of the Kubernetes API level.
+    /// The minor version of the Kubernetes API level.
     pub minor: String,
-    /// Version of this program.
+    /// The version of this program.
     pub git_version: String,
-    /// Commit it was built from.
+    /// The commit of the build.
     pub git_commit: String,
     /// `clean` or `dirty`.
     pub git_tree_state: String,
-    /// When.
+    /// The build date.
     pub build_date: String,
     /// Upstream's label for the tool chain; here the Rust version.
     pub go_version: String,
-    /// `rustc`.
+    /// The compiler: `rustc`.
     pub compiler: String,
-    /// Operating system and architecture.
+    /// The operating system and architecture.
     pub platform: String,
 }
 
-/// The Kubernetes version whose flags, metrics and behaviour the manager has.
+/// The Kubernetes version whose flags, metrics and behaviour the manager implements.
 const API_LEVEL: (&str, &str) = ("1", "37");
 
 impl BuildInfo {
-    /// What is known of this build. A release build sets `BOWLINE_GIT_COMMIT` and `BOWLINE_BUILD_DATE`.
+    /// The known facts about this build. A release build sets `BOWLINE_GIT_COMMIT` and `BOWLINE_BUILD_DATE`.
     #[must_use]
     pub fn of(version: &str) -> Self {
         let (major, minor) = API_LEVEL;
@@ -57,14 +58,15 @@ impl BuildInfo {
     }
 }
 
-/// Collector of `process_*`, `go_goroutines` and `kubernetes_build_info`.
+/// Collects `process_*` and `go_goroutines`; [`Self::register`] also adds `kubernetes_build_info`.
 #[derive(Debug)]
 pub struct ProcessMetrics {
     runtime: Option<tokio::runtime::Handle>,
 }
 
 impl ProcessMetrics {
-    /// Adds the collector and the build info to `registry`. Call it on the runtime whose tasks shall be counted.
+    /// Adds the collector and the build info to `registry`. Must be called on the tokio runtime whose tasks are to be counted; outside a
+    /// runtime, `go_goroutines` is omitted.
     pub fn register(registry: &mut Registry, build: &BuildInfo) {
         let info = Family::<BuildInfo, Gauge>::default();
         info.get_or_create(build).set(1);
@@ -91,7 +93,7 @@ impl Collector for ProcessMetrics {
             ("process_open_fds", "Open file descriptors", seen.open_fds),
             ("process_max_fds", "Limit of open file descriptors", seen.max_fds),
             ("process_start_time_seconds", "Start of the process since the epoch", seen.start_seconds),
-            // Dashboards for Kubernetes components plot this name; alive tasks are what comes nearest.
+            // Kubernetes dashboards plot this name; the number of alive tasks is the closest equivalent.
             ("go_goroutines", "Alive tokio tasks", tasks),
         ];
         for (name, help, value) in gauges {
@@ -103,7 +105,7 @@ impl Collector for ProcessMetrics {
     }
 }
 
-/// What `/proc` says at one moment.
+/// A snapshot of `/proc`.
 #[derive(Debug, Default, PartialEq)]
 struct Sample {
     cpu_seconds: Option<f64>,
@@ -130,7 +132,7 @@ impl Sample {
     }
 }
 
-/// Field `number` of `/proc/self/stat` as its manual counts; the second field is a name that may hold spaces.
+/// Field `number` of `/proc/self/stat`, counted from 1 as in proc(5). The second field is a name that may contain spaces.
 fn stat_field(stat: &str, number: usize) -> Option<f64> {
     let after_name = stat.rsplit_once(')')?.1;
     after_name.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()

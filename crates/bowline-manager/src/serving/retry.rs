@@ -1,4 +1,4 @@
-//! Retries of a review call: a handful, growing, inside one deadline. It knows no API and keeps no state.
+//! Retries a review request: a few attempts with growing delays within one deadline. It knows no API and keeps no state.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::reviews::ReviewError;
 
-/// All attempts together; a scraper gives up after about this long as well.
+/// The deadline of all attempts together; a scraper's timeout is about as long.
 const DEADLINE: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const GROWTH: f64 = 1.5;
 const ATTEMPTS: u32 = 5;
 
-/// Calls `attempt` until it succeeds, fails for good, has failed five times, or ten seconds are over.
+/// Calls `attempt` until it succeeds, fails permanently, has failed five times, or ten seconds have passed.
 pub(super) async fn with_retries<T, F>(mut attempt: impl FnMut() -> F) -> Result<T, ReviewError>
 where
     F: Future<Output = Result<T, ReviewError>>,

@@ -1,6 +1,6 @@
-//! What authentication and authorization ask the API server, behind small traits so that tests need none.
+//! The requests that authentication and authorization send to the API server, behind small traits so that tests need no API server.
 //!
-//! Implementations only carry questions and answers; caching, retries and decisions live with the callers.
+//! Implementations only send requests and return responses; caching, retries and decisions belong to the callers.
 
 use std::collections::BTreeMap;
 
@@ -14,33 +14,33 @@ use kube::api::{Api, PostParams};
 
 use super::identity::User;
 
-/// Namespace of the cluster's authentication ConfigMap.
+/// The namespace of the cluster's authentication ConfigMap.
 pub const LOOKUP_NAMESPACE: &str = "kube-system";
-/// Name of the cluster's authentication ConfigMap.
+/// The name of the cluster's authentication ConfigMap.
 pub const LOOKUP_NAME: &str = "extension-apiserver-authentication";
 
-/// The HTTP status of an answered review: the API server has "created" it.
+/// The HTTP status of a successful review: 201, because a review is created.
 pub(super) const ANSWERED: u16 = 201;
 
-/// Why a question has no answer.
+/// Why a review has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ReviewError {
-    /// What happened.
+    /// The error message.
     pub message: String,
-    /// Whether asking again may help.
+    /// Whether a retry may succeed.
     pub retriable: bool,
-    /// The HTTP status that came instead; `None` if no response came at all.
+    /// The HTTP status of the response; `None` if there was no response.
     pub status: Option<u16>,
 }
 
 impl ReviewError {
-    /// An error that may pass: the server is down, busy or slow.
+    /// A retriable error: the API server is down, busy or slow.
     pub fn temporary(message: impl Into<String>) -> Self {
         Self { message: message.into(), retriable: true, status: None }
     }
 
-    /// An error that asking again does not change.
+    /// An error that a retry cannot fix.
     pub fn permanent(message: impl Into<String>) -> Self {
         Self { message: message.into(), retriable: false, status: None }
     }
@@ -61,64 +61,64 @@ impl From<kube::Error> for ReviewError {
     }
 }
 
-/// Says whose bearer token this is.
+/// Reviews bearer tokens.
 #[async_trait]
 pub trait TokenReviewer: Send + Sync {
-    /// The token's owner, or `None` if the token is not good.
+    /// The user of the token, or `None` if the token is invalid.
     ///
     /// # Errors
-    /// If the question could not be answered.
+    /// If the token could not be reviewed.
     async fn review(&self, token: &str) -> Result<Option<User>, ReviewError>;
 }
 
-/// One request, as authorization sees it.
+/// The attributes of a request that authorization uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessRequest<'a> {
-    /// Who asks.
+    /// The caller.
     pub user: &'a User,
     /// The HTTP method in lower case.
     pub verb: &'a str,
-    /// The path without query.
+    /// The path without the query.
     pub path: &'a str,
 }
 
-/// The API server's answer.
+/// The result of an access review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessVerdict {
-    /// Whether the request may go on.
+    /// Whether the request is allowed.
     pub allowed: bool,
-    /// Why, for logs; may be empty.
+    /// The reason, for logs; may be empty.
     pub reason: String,
 }
 
-/// Says whether a user may use a path.
+/// Reviews whether a user may access a path.
 #[async_trait]
 pub trait AccessReviewer: Send + Sync {
-    /// The verdict on one request.
+    /// Reviews one request.
     ///
     /// # Errors
-    /// If the question could not be answered.
+    /// If the access could not be reviewed.
     async fn review(&self, request: AccessRequest<'_>) -> Result<AccessVerdict, ReviewError>;
 }
 
 /// Reads the cluster's authentication ConfigMap.
 #[async_trait]
 pub trait AuthConfigLookup: Send + Sync {
-    /// Its data; `None` if the ConfigMap does not exist.
+    /// The data of the ConfigMap; `None` if it does not exist.
     ///
     /// # Errors
-    /// If it could not be read.
+    /// If the ConfigMap could not be read.
     async fn fetch(&self) -> Result<Option<BTreeMap<String, String>>, ReviewError>;
 }
 
-/// All three, asked of a real API server.
+/// Implements all three traits with a real API server.
 #[derive(Clone)]
 pub struct KubeReviews {
     client: kube::Client,
 }
 
 impl KubeReviews {
-    /// Reviews through `client`, whose own limits (QPS, timeouts) apply.
+    /// Creates reviews that use `client`; its limits (QPS, timeouts) apply.
     #[must_use]
     pub fn new(client: kube::Client) -> Self {
         Self { client }
@@ -179,7 +179,7 @@ fn access_question(request: AccessRequest<'_>) -> SubjectAccessReview {
 }
 
 fn verdict(status: SubjectAccessReviewStatus) -> AccessVerdict {
-    // An evaluation error beside a "no" means that some authorizer failed and the rest had no reason to allow.
+    // "Denied" with an evaluation error means that an authorizer failed and no other one allowed the request.
     let reason =
         status.evaluation_error.filter(|error| !error.is_empty()).or(status.reason).unwrap_or_default();
     AccessVerdict { allowed: status.allowed, reason }

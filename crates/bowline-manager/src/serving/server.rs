@@ -1,4 +1,5 @@
-//! The server itself: listens, accepts, and ends when told to. Which connections are kept is decided in `admission`. It must never end the process.
+//! The server: listens, accepts connections, and shuts down on request. `admission` decides which connections are kept. The server must
+//! never end the process.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -27,56 +28,56 @@ use super::http::filters::Chain;
 use super::metrics::ServingMetrics;
 use super::tls::{self, TlsSettingError};
 
-/// Waiting connections the kernel keeps.
+/// The length of the kernel's queue of connections that are not accepted yet.
 const BACKLOG: u32 = 1024;
 
-/// Why serving cannot start.
+/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServingError {
-    /// No certificate.
+    /// There is no usable certificate.
     #[error(transparent)]
     Certificate(#[from] CertError),
-    /// Bad TLS settings.
+    /// The TLS settings are invalid.
     #[error(transparent)]
     Tls(#[from] TlsSettingError),
-    /// The address cannot be had.
+    /// The address cannot be used.
     #[error("cannot listen on {address}: {source} (see --bind-address and --secure-port)")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// The system's reason.
+        /// The I/O error.
         source: std::io::Error,
     },
 }
 
-/// What the server is made of.
+/// The components of the server.
 pub struct ServerParts {
-    /// Says who asks.
+    /// Authenticates callers.
     pub authenticator: Arc<Authenticator>,
-    /// Says what they may.
+    /// Authorizes requests.
     pub authorizer: Arc<Authorizer>,
-    /// What is shown.
+    /// The pages to serve.
     pub endpoints: Endpoints,
-    /// Checks behind the health endpoints; gains one for the serving certificate.
+    /// The checks behind the health endpoints; the server adds one for its certificate.
     pub health: Arc<HealthRegistry>,
-    /// Where reload failures are counted.
+    /// The metrics of the server.
     pub metrics: ServingMetrics,
-    /// Periods and deadlines.
+    /// Intervals, timeouts and limits.
     pub timings: ServingTimings,
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub struct RunningServer {
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: SocketAddr,
-    /// The certificates it shows.
+    /// The certificates that it serves.
     pub certs: Arc<CertStore>,
     task: JoinHandle<()>,
 }
 
 impl RunningServer {
-    /// Returns when the server has ended after its shutdown token was cancelled.
+    /// Waits until the server has ended, after its shutdown token was cancelled.
     pub async fn ended(self) {
         if let Err(error) = self.task.await {
             warn!(%error, "the server's task did not end by itself");
@@ -84,10 +85,10 @@ impl RunningServer {
     }
 }
 
-/// Starts serving until `shutdown`. Port 0 means no server, unless a `listener` is handed in.
+/// Starts the server, which runs until `shutdown` is cancelled. Returns `None` for port 0, unless a `listener` is given.
 ///
 /// # Errors
-/// If a certificate, a TLS setting or the address cannot be used.
+/// If the certificate, the TLS settings or the address cannot be used.
 pub async fn start(
     config: &ServingConfig,
     parts: ServerParts,
@@ -132,7 +133,8 @@ pub async fn start(
     Ok(Some(RunningServer { address, certs, task }))
 }
 
-/// A certificate that cannot be replaced is worth knowing long before it expires, and no reason to stop working.
+/// Adds a `/readyz` check for the certificate. It only degrades: a certificate that cannot be replaced should be known long before it
+/// expires, but the process still works.
 fn report_certificate_problems(health: &HealthRegistry, certs: &Arc<CertStore>) {
     let certs = Arc::clone(certs);
     health.add("serving-certificate", CheckSets::READY_ONLY, move || match certs.problem() {
@@ -151,8 +153,8 @@ fn listen(config: &ServingConfig, address: SocketAddr) -> std::io::Result<TcpLis
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // Always, as Go's listeners do: a restart must not wait for the connections of the last run to time out. That is
-    // all `permit_address_sharing` asks for.
+    // Always set, as Go's listeners do: a restart must not wait until the old connections time out. This is all that
+    // `permit_address_sharing` would do.
     socket.set_reuseaddr(true)?;
     #[cfg(unix)]
     socket.set_reuseport(config.permit_port_sharing)?;
@@ -179,7 +181,7 @@ async fn accept(
                 () = connections.serve(stream, &place, drain) => {}
             }
         });
-        // Connections that had to make room close before the next one is accepted.
+        // Lets connections that must make room close before the next one is accepted.
         yield_now().await;
     }
     drop(listener);
@@ -191,7 +193,7 @@ async fn accept(
     }
 }
 
-/// The next connection; `None` at shutdown.
+/// Accepts the next connection; `None` at shutdown.
 async fn next_connection(
     listener: &TcpListener,
     shutdown: &CancellationToken,
@@ -202,7 +204,7 @@ async fn next_connection(
                 Ok(accepted) => return accepted,
                 Err(error) if is_the_clients(error.kind()) => {}
                 Err(error) => {
-                    // Usually out of file descriptors: some will be free in a while.
+                    // Usually no file descriptors are left; some will be free after a while.
                     warn!(%error, "cannot accept connections");
                     sleep(Duration::from_secs(1)).await;
                 }

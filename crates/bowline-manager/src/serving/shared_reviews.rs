@@ -1,5 +1,5 @@
-//! One review for all who ask the same at the same time: who comes while a question is under way waits for its
-//! answer. It remembers nothing beyond that, and asks nothing by itself.
+//! Shares one review between concurrent identical requests: a request that arrives while the same review is in flight waits for its result.
+//! Results are not cached, and nothing is requested in the background.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use parking_lot::Mutex;
 
 use super::digest::Digest;
 
-/// Different questions at once that others may join; beyond, each asks for itself.
+/// The maximum number of different reviews in flight that are shared; further requests send their own review.
 pub(super) const MAX_SHARED: usize = 1024;
 
 type Review<T> = BoxFuture<'static, T>;
 
-/// The questions under way, by digest.
+/// The reviews in flight, by digest.
 ///
-/// A question is driven by those who wait for it: one of them going away stops nothing, all of them going away ends
-/// it. That is why only weak references are kept here.
+/// A review is polled by the requests that wait for it: it continues if some of them are cancelled, and ends if all are. That is why only
+/// weak references are stored here.
 pub(super) struct SharedReviews<T> {
     under_way: Mutex<HashMap<Digest, WeakShared<Review<T>>>>,
     max_shared: usize,
@@ -28,14 +28,14 @@ impl<T: Clone + Send + Sync + 'static> SharedReviews<T> {
         Self { under_way: Mutex::new(HashMap::new()), max_shared }
     }
 
-    /// The question `key` that is under way, else the one that `ask` begins.
+    /// Joins the review `key` that is in flight, or starts one with `ask`.
     pub(super) fn join(&self, key: &Digest, ask: impl FnOnce() -> Review<T>) -> Shared<Review<T>> {
         let mut under_way = self.under_way.lock();
         if let Some(review) = under_way.get(key).and_then(WeakShared::upgrade) {
             return review;
         }
         let review = ask().shared();
-        // What has ended is only cleared away when there is need for room: it is small.
+        // Finished reviews are only removed when the map is full: the entries are small.
         if under_way.len() >= self.max_shared {
             under_way.retain(|_, review| review.upgrade().is_some());
         }

@@ -1,7 +1,7 @@
-//! The TLS side of the server: settings, and client certificates that are asked for but judged later.
+//! The TLS settings of the server. Client certificates are requested in the handshake but verified later.
 //!
-//! A handshake proves that the client holds the key of the certificate it shows; whether that certificate counts is
-//! decided at authentication, with the authorities of that moment.
+//! The handshake proves that the client holds the private key of its certificate. Whether the certificate is trusted is decided at
+//! authentication, with the CA certificates current at that time.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use super::config::ServingConfig;
 pub use super::tls_names::TlsSettingError;
 use super::tls_names::{cipher_suites, curves, versions};
 
-/// The crypto provider everything here is built with.
+/// The crypto provider of the server's TLS.
 #[must_use]
 pub fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
 
-/// The TLS settings of `config`, showing certificates of `certs`.
+/// The TLS settings for `config`, with the serving certificates of `certs`.
 ///
 /// # Errors
-/// If a name is unknown or nothing usable remains.
+/// If a name is unknown, or no usable setting remains.
 pub fn server_config(
     config: &ServingConfig,
     certs: Arc<dyn ResolvesServerCert>,
@@ -57,7 +57,7 @@ pub fn server_config(
     Ok(tls)
 }
 
-/// Accepts any client certificate whose key the client proves to hold.
+/// Accepts any client certificate whose private key the client holds.
 #[derive(Debug)]
 struct ProofOnly {
     algorithms: WebPkiSupportedAlgorithms,
@@ -68,7 +68,7 @@ impl ClientCertVerifier for ProofOnly {
         false
     }
 
-    // No hints: they could not follow the authorities as these change. Clients then offer what they have.
+    // No hints, because they could not follow changes of the CA certificates. Without hints, clients send any certificate that they have.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }

@@ -1,50 +1,50 @@
-//! Names and numbers that flags use for TLS settings, and what the TLS library has for them. Pure tables.
+//! Maps the names and numbers that flags use for TLS settings to those of the TLS library. Pure tables.
 
 use rustls::crypto::SupportedKxGroup;
 use rustls::crypto::aws_lc_rs::{cipher_suite as ours, kx_group};
 use rustls::{SupportedCipherSuite, SupportedProtocolVersion, version};
 
-/// Why a TLS setting was refused.
+/// Why a TLS setting was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsSettingError {
-    /// A name in `--tls-cipher-suites` that nobody knows.
+    /// `--tls-cipher-suites` contains an unknown name.
     #[error("--tls-cipher-suites: unknown cipher suite {name:?}; accepted are {accepted}")]
     UnknownCipher {
-        /// What was given.
+        /// The given name.
         name: String,
-        /// What could have been given.
+        /// The accepted names.
         accepted: String,
     },
-    /// Only suites that cannot be served.
+    /// `--tls-cipher-suites` contains only suites that are not implemented.
     #[error(
         "--tls-cipher-suites: none of {given} can be served (CBC, RC4, 3DES and RSA key exchange are not \
              implemented); add at least one of {accepted}"
     )]
     NoUsableCipher {
-        /// What was given.
+        /// The given names.
         given: String,
-        /// What would work.
+        /// The accepted names.
         accepted: String,
     },
-    /// Only key exchange groups that cannot be served, or no group at all.
+    /// `--tls-curve-preferences` contains an unknown number, or only groups that are not implemented.
     #[error(
         "--tls-curve-preferences: {given} cannot be served; accepted are 23 (P-256), 24 (P-384), \
              29 (X25519), 4587 (SecP256r1MLKEM768) and 4588 (X25519MLKEM768)"
     )]
     UnknownCurve {
-        /// What was given.
+        /// The given number or numbers.
         given: String,
     },
-    /// A name in `--tls-min-version` that nobody knows.
+    /// `--tls-min-version` is an unknown name.
     #[error(
         "--tls-min-version: unknown version {name:?}; accepted are VersionTLS10, VersionTLS11, VersionTLS12 \
              and VersionTLS13"
     )]
     UnknownVersion {
-        /// What was given.
+        /// The given name.
         name: String,
     },
-    /// The library refused the combination.
+    /// The TLS library rejected the combination.
     #[error("the TLS settings cannot be used together: {0}")]
     Library(String),
 }
@@ -66,7 +66,7 @@ const TLS12: [(&str, SupportedCipherSuite); 8] = [
     ("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", ours::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
 ];
 
-/// Suites that upstream accepts and this TLS library leaves out for good reason.
+/// Suites that upstream accepts and this TLS library does not implement, because they are weak.
 const NOT_SERVED: [&str; 16] = [
     "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
     "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
@@ -86,12 +86,12 @@ const NOT_SERVED: [&str; 16] = [
     "TLS_RSA_WITH_RC4_128_SHA",
 ];
 
-/// A setting that works, and what of it was left out.
+/// A usable setting, and warnings about the parts that were left out.
 #[derive(Debug, Clone)]
 pub(super) struct Resolved<T> {
-    /// What to hand to the TLS library.
+    /// The value for the TLS library.
     pub(super) value: T,
-    /// One sentence for each thing that is not as asked.
+    /// One sentence for each deviation from the requested setting.
     pub(super) warnings: Vec<String>,
 }
 
@@ -99,12 +99,12 @@ fn accepted_ciphers() -> String {
     TLS13.iter().chain(&TLS12).map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
-/// The suites for a list of names; an empty list means all.
+/// The cipher suites for a list of names; an empty list means all.
 ///
-/// TLS 1.3 suites are always on, as upstream has it: the flag chooses among those of TLS 1.2.
+/// TLS 1.3 suites are always enabled, as in upstream: the flag only selects those of TLS 1.2.
 ///
 /// # Errors
-/// For a name that nobody knows, or if nothing usable is named.
+/// For an unknown name, or if no named suite is implemented.
 pub(super) fn cipher_suites(
     names: &[String],
 ) -> Result<Resolved<Vec<SupportedCipherSuite>>, TlsSettingError> {
@@ -139,7 +139,7 @@ pub(super) fn cipher_suites(
 /// The key exchange groups for a list of TLS numbers; an empty list means the library's defaults.
 ///
 /// # Errors
-/// If none of the given ones can be served.
+/// For an unknown number, or if no given group is implemented.
 pub(super) fn curves(
     numbers: &[i32],
 ) -> Result<Resolved<Vec<&'static dyn SupportedKxGroup>>, TlsSettingError> {
@@ -169,10 +169,10 @@ pub(super) fn curves(
     Ok(Resolved { value, warnings })
 }
 
-/// The protocol versions from a minimum on.
+/// All implemented protocol versions from a minimum version on.
 ///
 /// # Errors
-/// For a name that nobody knows.
+/// For an unknown name.
 pub(super) fn versions(
     min: &str,
 ) -> Result<Resolved<Vec<&'static SupportedProtocolVersion>>, TlsSettingError> {

@@ -1,4 +1,4 @@
-//! A bounded map whose entries expire on tokio's clock. It never fetches: callers ask, then put.
+//! A bounded cache whose entries expire on tokio's clock. It does not fetch values: callers get, then put.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use super::digest::Digest;
 
-/// Enough for every scraper and operator of a cluster; small enough that a flood of bad tokens costs little memory.
+/// Enough for every scraper and operator of a cluster, and small enough that a flood of invalid tokens costs little memory.
 pub(super) const MAX_ENTRIES: usize = 4096;
 
-/// Values by digest, each with its own life time.
+/// Values by digest, each with its own TTL.
 #[derive(Debug)]
 pub(super) struct TtlCache<V> {
     entries: Mutex<HashMap<Digest, (Instant, V)>>,
@@ -29,9 +29,9 @@ impl<V: Clone> TtlCache<V> {
         entries.get(key).filter(|(expires, _)| *expires > Instant::now()).map(|(_, value)| value.clone())
     }
 
-    /// Remembers `value` for `ttl`; a full cache first forgets what expired, then everything.
+    /// Stores `value` for `ttl`. A full cache first removes expired entries; if it is still full, it removes all entries.
     ///
-    /// Forgetting everything keeps `put` cheap on average; a cache this full is being flooded, not used.
+    /// Removing all entries keeps `put` cheap on average; a cache this full is under a flood of requests, not in normal use.
     pub(super) fn put(&self, key: Digest, value: V, ttl: Duration) {
         if ttl.is_zero() {
             return;

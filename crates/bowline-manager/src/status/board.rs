@@ -1,4 +1,4 @@
-//! Whom the page asks for the present: the parts of the process, as they come into being. It keeps handles and no copies.
+//! The handles from which the page reads the current state. Parts of the process register theirs when they start. Nothing is copied.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use crate::budget::SharedBudget;
 use crate::options::Options;
 use crate::serving::HealthRegistry;
 
-/// Which process the page is about.
+/// The process that the page describes.
 #[derive(Debug, Clone)]
 pub struct About {
     /// The name of the binary.
     pub component: String,
-    /// Its version.
+    /// The version of the binary.
     pub version: String,
-    /// Who it is to the other replicas.
+    /// The holder identity in the Lease.
     pub identity: String,
-    /// The provider.
+    /// The name of the cloud provider.
     pub cloud: String,
     /// `--cluster-name`.
     pub cluster: String,
@@ -41,7 +41,7 @@ pub struct About {
 #[derive(Clone)]
 pub struct StatusPage(pub(super) Arc<Board>);
 
-/// All that it is drawn from.
+/// The sources of the page.
 pub(super) struct Board {
     pub(super) about: About,
     pub(super) clock: Clock,
@@ -52,12 +52,12 @@ pub(super) struct Board {
     pub(super) metrics: ControllerMetrics,
     pub(super) identity: CloudIdentity,
     pub(super) limits: Limits,
-    /// One for each that watches live.
+    /// One permit for each live stream.
     pub(super) streams: Arc<Semaphore>,
     parts: RwLock<Parts>,
 }
 
-/// What comes into being later.
+/// The sources that are registered after the start.
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) nodes: Option<Informer<Arc<NodeView>>>,
@@ -66,7 +66,7 @@ pub(super) struct Parts {
     pub(super) lease: Option<(String, watch::Receiver<Leadership>)>,
 }
 
-/// The limits of the rails, as the flags have them.
+/// The limits of the safety rails, from the flags.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
     pub(super) deletion_percent: u8,
@@ -74,11 +74,11 @@ pub(super) struct Limits {
     pub(super) breaker_percent: u8,
     pub(super) replacement_breaker_percent: u8,
     pub(super) adopt_only: bool,
-    /// Whether no Node is ever deleted.
+    /// Whether deletion of Nodes is switched off.
     pub(super) skip_node_deletion: bool,
 }
 
-/// What a page is made from at the start.
+/// What a page needs when it is created.
 pub(crate) struct Surroundings<'a> {
     pub(crate) about: About,
     pub(crate) options: &'a Options,
@@ -116,31 +116,31 @@ impl StatusPage {
         }))
     }
 
-    /// Where all parts of the process note what happens.
+    /// The journal to which all parts of the process record their activity.
     #[must_use]
     pub fn journal(&self) -> Journal {
         Journal::new(self.0.notebook.clone())
     }
 
-    /// All that the page shows for this query.
+    /// The data of the page for this query.
     #[must_use]
     pub fn overview(&self, query: &Query) -> Overview {
         gather::overview(&self.0, query)
     }
 
-    /// The page itself for this query.
+    /// The HTML of the page for this query.
     #[must_use]
     pub fn html(&self, query: &Query) -> String {
         page::page(&self.overview(query), query)
     }
 
-    /// How many more may watch live.
+    /// The number of live streams that can still be opened.
     #[cfg(test)]
     pub(crate) fn free_places(&self) -> usize {
         self.0.streams.available_permits()
     }
 
-    /// These are the Nodes and Services.
+    /// Registers the informers of Nodes and Services.
     pub(crate) fn sees(&self, nodes: Informer<Arc<NodeView>>, services: Informer<Arc<ServiceView>>) {
         self.0.change(|parts| {
             parts.nodes = Some(nodes);
@@ -148,12 +148,12 @@ impl StatusPage {
         });
     }
 
-    /// This fence knows of pauses.
+    /// Registers the fence that knows about pauses.
     pub(crate) fn asks(&self, fence: Arc<dyn Fence>) {
         self.0.change(|parts| parts.fence = Some(fence));
     }
 
-    /// The process competes for this Lease. Only the first counts: the second one is that of a migration.
+    /// Registers the Lease that this process competes for. Only the first call has an effect: the second one is for the migration Lease.
     pub(crate) fn competes(&self, lease: &str, leadership: watch::Receiver<Leadership>) {
         self.0.change(|parts| {
             parts.lease.get_or_insert_with(|| (lease.to_owned(), leadership));
@@ -170,7 +170,7 @@ impl Board {
         self.parts.read()
     }
 
-    /// Changes when something is there to show that was not before, as far as that is known without looking at all of it.
+    /// Changes when there is something new to show, as far as this is known without computing the whole page.
     pub(super) fn version(&self) -> (u64, u64, u64) {
         let parts = self.parts();
         let nodes = parts.nodes.as_ref().map_or(0, Informer::epoch);

@@ -1,4 +1,4 @@
-//! Makes an [`Overview`] of what is known: pure but for reading the handles of the board. Bounded by the pages of the query.
+//! Builds an [`Overview`] from the notebook and the handles of the board. The page size of the query bounds the work.
 
 mod balancer;
 mod cloud;
@@ -18,19 +18,19 @@ use crate::supervise::NOT_STARTED;
 pub(super) use balancer::drawn;
 pub(super) use services::unsettled;
 
-/// How many Nodes a page has.
+/// The number of Nodes on a page.
 const NODES_PER_PAGE: usize = 50;
 
-/// How many Services a page has: each is drawn with all that belongs to it.
+/// The number of Services on a page: each is rendered with its load balancer and plan.
 const SERVICES_PER_PAGE: usize = 25;
 
-/// How many calls the page shows.
+/// The maximum number of calls on the page.
 const MOST_CALLS_SHOWN: usize = 60;
 
-/// How many moments the page shows.
+/// The maximum number of timeline entries on the page.
 const MOST_MOMENTS_SHOWN: usize = 100;
 
-/// Everything, for one query.
+/// Builds the whole overview for one query.
 pub(super) fn overview(board: &Board, query: &Query) -> Overview {
     let now = board.clock.now();
     let (services, service_counts) = services::listing(board, query);
@@ -99,7 +99,7 @@ fn checks(board: &Board) -> Vec<CheckRow> {
     outcomes.into_iter().map(row).collect()
 }
 
-/// What stands at the top of the page: a cloud that cannot be read, an identity that is lost, a pause.
+/// The problems at the top of the page, for example an unreadable cloud, a lost identity or a pause.
 fn problems(board: &Board, checks: &[CheckRow], cloud: &[super::overview::CloudRow]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut tell = |what: &str, text: String| problems.push(Problem { what: what.to_owned(), text });
@@ -135,7 +135,7 @@ fn problems(board: &Board, checks: &[CheckRow], cloud: &[super::overview::CloudR
     problems
 }
 
-/// One page of what matches: which, and how long it is.
+/// Selects one page of the matching rows, with the total numbers.
 fn listing<S, T>(
     all: impl Iterator<Item = S>,
     total: usize,

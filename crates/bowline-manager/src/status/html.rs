@@ -1,17 +1,17 @@
-//! A writer of HTML that cannot forget to escape: tags and names of attributes are words of this program, everything else is escaped.
+//! An HTML writer that always escapes: tags and attribute names are constants of this program, everything else is escaped.
 
-/// HTML in the making.
+/// A fragment of HTML.
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
 
-/// Attributes of an element: a name of ours, and any value.
+/// The attributes of an element: constant names with any values.
 pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
 
-/// Elements without content and without an end.
+/// Elements without content and end tag.
 const VOID: [&str; 4] = ["br", "input", "meta", "link"];
 
 impl Html {
-    /// An element with what `content` writes into it.
+    /// Writes an element with the content that `content` writes.
     pub(super) fn element(
         &mut self,
         tag: &'static str,
@@ -37,43 +37,43 @@ impl Html {
         self
     }
 
-    /// An element with a text in it.
+    /// Writes an element that contains only text.
     pub(super) fn leaf(&mut self, tag: &'static str, attributes: Attributes<'_>, text: &str) -> &mut Self {
         self.element(tag, attributes, |inside| {
             inside.text(text);
         })
     }
 
-    /// An element with nothing in it.
+    /// Writes an element without content.
     pub(super) fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) -> &mut Self {
         self.element(tag, attributes, |_nothing| {})
     }
 
-    /// A text.
+    /// Writes escaped text.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         escape(text, &mut self.0);
         self
     }
 
-    /// Something that stands in this program as it is. Never for what comes from outside.
+    /// Writes constant HTML of this program without escaping. Never for input.
     pub(super) fn ours(&mut self, html: &'static str) -> &mut Self {
         self.0.push_str(html);
         self
     }
 
-    /// Another piece of HTML.
+    /// Writes another fragment.
     pub(super) fn piece(&mut self, other: &Self) -> &mut Self {
         self.0.push_str(&other.0);
         self
     }
 
-    /// The text of it.
+    /// The HTML as a string.
     pub(super) fn into_string(self) -> String {
         self.0
     }
 }
 
-/// Escapes for texts and for values in double quotes alike. What is no character of HTML becomes a sign for that.
+/// Escapes text content and double-quoted attribute values. Characters that HTML does not allow become U+FFFD.
 fn escape(text: &str, into: &mut String) {
     for character in text.chars() {
         match character {
@@ -83,7 +83,7 @@ fn escape(text: &str, into: &mut String) {
             '"' => into.push_str("&quot;"),
             '\'' => into.push_str("&#39;"),
             '\n' | '\t' => into.push(character),
-            // Also those that turn the direction of text around: a name must not look like another.
+            // Also replaces characters that change the text direction, so that a name cannot be made to look like another.
             character if character.is_control() || is_direction(character) => into.push('\u{fffd}'),
             character => into.push(character),
         }

@@ -1,6 +1,6 @@
-//! The live stream: server-sent events with those parts of the page that changed, drawn for the query of whoever looks.
+//! The live stream: server-sent events with the parts of the page that changed, rendered for the query of each client.
 //!
-//! Bounded: so many who look, one drawing a second each and only if something changed, and an end with the process.
+//! The cost is bounded: a limit of streams, at most one rendering per second for each and only after a change, and an end with the process.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -21,25 +21,25 @@ use super::page::parts;
 use super::query::Query;
 use super::serve::reply;
 
-/// How many may watch at once: each costs a drawing a second while things change.
+/// The maximum number of concurrent streams. While things change, each costs one rendering per second.
 pub(super) const MOST_STREAMS: usize = 16;
 
-/// How often it is looked for changes.
+/// How often a stream checks for changes.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What changes without a note, such as a budget that fills, is looked for this often.
+/// How often a stream renders state that changes without a note, such as a rate limit that refills.
 const LOOK_ANYWAY: Duration = Duration::from_secs(5);
 
-/// A word this often, so that nobody between us takes the connection for dead.
+/// The interval of keep-alive messages, so that proxies do not close the connection as idle.
 const STILL_HERE: Duration = Duration::from_secs(15);
 
-/// Who watches longer than this has to come again: rights may have been taken away meanwhile.
+/// The longest duration of a stream. The client then reconnects, so that revoked permissions take effect.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The content type of a stream.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Answers with a stream, or says that too many watch already.
+/// Responds with a stream, or with an error if too many streams are open.
 pub(super) fn answer(page: &StatusPage, query: Query, shutdown: CancellationToken) -> Response {
     let Ok(place) = page.0.streams.clone().try_acquire_owned() else {
         let text = format!(
@@ -64,19 +64,19 @@ pub(super) fn answer(page: &StatusPage, query: Query, shutdown: CancellationToke
         let mut watching = watching?;
         let frame = watching.next().await;
         let goes_on = frame.is_some().then_some(watching);
-        // The last word is said, and then the stream ends.
+        // Sends the last event, then ends the stream.
         let bytes = frame.unwrap_or_else(|| Bytes::from_static(b"event: bye\ndata: {}\n\n"));
         Some((Ok::<_, Infallible>(bytes), goes_on))
     });
     reply(StatusCode::OK, EVENT_STREAM, Body::from_stream(frames))
 }
 
-/// One who watches.
+/// The state of one stream.
 struct Watching {
     page: StatusPage,
     query: Query,
     shutdown: CancellationToken,
-    /// A digest of each part as it was sent last.
+    /// A digest of each part as last sent.
     sent: BTreeMap<&'static str, u64>,
     version: Option<(u64, u64, u64)>,
     drawn: Instant,
@@ -86,7 +86,7 @@ struct Watching {
 }
 
 impl Watching {
-    /// The next frame; `None` if this was all.
+    /// The next frame; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.shutdown.is_cancelled() || Instant::now() >= self.ends {
@@ -110,7 +110,7 @@ impl Watching {
         self.version != Some(self.page.0.version()) || self.drawn.elapsed() >= LOOK_ANYWAY
     }
 
-    /// The parts that are not as they were sent last.
+    /// Renders the parts that changed since they were last sent.
     fn draw(&mut self) -> Option<Bytes> {
         self.version = Some(self.page.0.version());
         self.drawn = Instant::now();

@@ -1,6 +1,6 @@
 //! Plain HTTP on loopback, for a browser on the same machine.
 //!
-//! A browser may be made to ask loopback by a page from elsewhere: only requests that name loopback as their host are answered.
+//! A malicious web page could make a browser send requests to loopback (DNS rebinding), so only requests with a loopback `Host` are served.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -25,13 +25,13 @@ use tracing::{debug, info};
 
 use super::serve::reply;
 
-/// Connections at once: a person and some windows.
+/// The maximum number of concurrent connections: enough for one user with several windows.
 const MOST_CONNECTIONS: usize = 64;
 
-/// How long a request head may take, and a connection to end.
+/// The timeout of a request's headers, and of closing a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Answers requests until `shutdown`. Who listens has made sure that it is on loopback.
+/// Serves requests until `shutdown`. The caller must make sure that the listener is on loopback.
 pub async fn serve(listener: TcpListener, routes: Router, shutdown: CancellationToken) {
     let (slots, tracker) = (Arc::new(Semaphore::new(MOST_CONNECTIONS)), TaskTracker::new());
     let next = async || {
@@ -84,7 +84,7 @@ async fn respond(routes: Router, request: Request<Body>) -> Response {
     }
 }
 
-/// Whether a request is for loopback, by name or by address, on whatever port.
+/// Whether the `Host` header is a loopback name or address, with any port.
 fn names_loopback(host: Option<&HeaderValue>) -> bool {
     let Some(host) = host.and_then(|host| host.to_str().ok()) else { return false };
     let without_port = match host.rsplit_once(':') {

@@ -1,4 +1,4 @@
-//! Gauges of what the status page knows, read when a scrape asks: they are right at that moment, and cost nothing between scrapes.
+//! Gauges of the status page's data, computed at each scrape: they are exact at that time and cost nothing between scrapes.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 
 use super::{StatusPage, gather};
 
-/// Registered before the page exists; shows nothing until then. Clones share it.
+/// The collector. It is registered before the page exists and reports nothing until then. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct StatusMetrics(Arc<OnceLock<StatusPage>>);
 
@@ -22,7 +22,7 @@ impl StatusMetrics {
         metrics
     }
 
-    /// Reads this page from now on. Only the first one counts.
+    /// Sets the page to read. Only the first call has an effect.
     pub(crate) fn read(&self, page: &StatusPage) {
         self.0.get_or_init(|| page.clone());
     }

@@ -1,4 +1,4 @@
-//! Keeps the notes of the journal: so many of each kind and no more. Pure inside, with time handed in; a lock around it.
+//! Stores the notes of the journal, up to a limit for each kind. The logic is pure, with time passed in, behind a lock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,45 +14,45 @@ use super::gather::drawn;
 use super::overview::{BalancerBox, CallRow, Moment, PlanRow, PlannedStep, Tone};
 use super::rates::Rates;
 
-/// How many moments the timeline keeps.
+/// The maximum number of timeline entries.
 pub(super) const MOST_MOMENTS: usize = 300;
 
-/// How many calls are kept one by one; the rest is counted.
+/// The maximum number of calls stored individually; older ones are only counted.
 pub(super) const MOST_CALLS: usize = 300;
 
-/// Of how many Services the last plan is kept with its steps.
+/// The maximum number of Services whose last plan is stored with its steps.
 pub(super) const MOST_PLANS: usize = 100;
 
-/// Of how many Services the load balancer is kept as the cloud showed it; the others are drawn as they are asked for.
+/// The maximum number of Services whose load balancer is stored as observed in the cloud; the others are shown as requested.
 pub(super) const MOST_BALANCERS: usize = 100;
 
-/// Of how many Services is kept how they stand. More have none, and are shown by what they say themselves.
+/// The maximum number of Services whose state is stored. Further ones are shown by their status conditions.
 pub(super) const MOST_SERVICES: usize = 20_000;
 
-/// How many services of a cloud are counted.
+/// The maximum number of cloud services whose calls are counted.
 const MOST_CLOUD_SERVICES: usize = 16;
 
-/// How a Service stands, and since when.
+/// The state of a Service, and since when it has it.
 #[derive(Debug, Clone)]
 pub(super) struct Stood {
     pub(super) since: Timestamp,
     pub(super) standing: Standing,
 }
 
-/// All notes.
+/// All stored notes.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub(super) moments: VecDeque<Moment>,
     pub(super) calls: VecDeque<CallRow>,
     pub(super) rates: BTreeMap<&'static str, Rates>,
-    /// When each service of the cloud last answered a read, counted from the start. For one that never did: when it was first called.
+    /// When each cloud service last answered a read, as time since the start. If it never did: when it was first called.
     reads: BTreeMap<&'static str, Duration>,
     pub(super) services: BTreeMap<ServiceKey, Stood>,
     pub(super) plans: VecDeque<(ServiceKey, PlanRow)>,
     pub(super) balancers: VecDeque<(ServiceKey, BalancerBox)>,
 }
 
-/// Adds to a ring.
+/// Appends to a ring buffer.
 fn push<T>(ring: &mut VecDeque<T>, entry: T, most: usize) {
     while ring.len() >= most {
         ring.pop_front();
@@ -61,7 +61,7 @@ fn push<T>(ring: &mut VecDeque<T>, entry: T, most: usize) {
 }
 
 impl Notes {
-    /// Takes a note down.
+    /// Records a note.
     pub(super) fn add(&mut self, note: Note, at: Timestamp, elapsed: Duration) {
         match note {
             Note::Event(event) => {
@@ -134,7 +134,7 @@ impl Notes {
         }
         let since = self.services.get(&service).filter(|_| same_kind).map_or(at, |before| before.since);
         if self.services.contains_key(&service) || self.services.len() < MOST_SERVICES {
-            // The steps are kept with the plans, of which there are fewer.
+            // The steps are stored with the plans, which have a smaller limit.
             let standing = match standing {
                 Standing::Acts { steps, more } => Standing::Acts {
                     more: more + steps.len().saturating_sub(1),
@@ -146,7 +146,8 @@ impl Notes {
         }
     }
 
-    /// A plan with steps: what of the one before is not in it any more was done. Between two settlements it is one plan.
+    /// Records a plan. Steps of the previous plan that are missing in it are marked as done. All plans until the Service is settled count
+    /// as one.
     fn planned(&mut self, service: &ServiceKey, steps: &[StepNote], more: usize, at: Timestamp) {
         let place = self.plans.iter().position(|(of, _)| of == service);
         let before = place.and_then(|place| self.plans.remove(place)).map(|(_, plan)| plan);
@@ -178,14 +179,15 @@ impl Notes {
     }
 }
 
-/// Whether the service told what there is. A 404 tells, too. A token is not what Keystone holds, but without reading it would not be issued.
+/// Whether a call is a read that the cloud service answered. A 404 is an answer. Requests for tokens count as reads, because Keystone must
+/// read its data to issue one.
 fn is_answered_read(call: &CallNote) -> bool {
     let is_read = call.method == "GET" || call.path.ends_with("/auth/tokens");
     is_read && call.status.is_some_and(|status| (200..300).contains(&status) || status == 404)
 }
 
-/// What the timeline says of a Service that stands otherwise than before. One that is seen for the first time and is as it should be
-/// is no news: after a restart all of them are.
+/// The timeline entry for a Service with a new state. A Service that is seen for the first time and is settled gets no entry: after a
+/// restart this is true of all of them.
 fn words(standing: &Standing, known: bool) -> Option<(Tone, String)> {
     Some(match standing {
         Standing::Settled if known => (Tone::Good, "settled: all is as the Service asks".to_owned()),
@@ -204,7 +206,7 @@ fn words(standing: &Standing, known: bool) -> Option<(Tone, String)> {
     })
 }
 
-/// The notes behind a lock, and a number that grows with each.
+/// The notes behind a lock, and a version that increases with each note.
 #[derive(Debug)]
 pub(super) struct Notebook {
     notes: Mutex<Notes>,
@@ -218,23 +220,23 @@ impl Notebook {
         Self { notes: Mutex::default(), version: AtomicU64::new(0), clock, started: Instant::now() }
     }
 
-    /// Grows with each note.
+    /// Increases with each note.
     pub(super) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// What the rates count from.
+    /// The time since the start, to which the rates refer.
     pub(super) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// How long ago each service of the cloud last answered a read, or was first called if it never answered one.
+    /// How long ago each cloud service last answered a read, or was first called if it never answered one.
     pub(super) fn last_read_ages(&self) -> Vec<(&'static str, Duration)> {
         let now = self.elapsed();
         self.read().reads.iter().map(|(&service, &at)| (service, now.saturating_sub(at))).collect()
     }
 
-    /// Never held over an await.
+    /// Locks the notes for reading. The guard must not be held across an await.
     pub(super) fn read(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock()
     }

@@ -1,4 +1,4 @@
-//! The status page without asking who looks: over plain HTTP, on loopback only, and nothing else than that page. For the playground.
+//! The status page without authentication, for the playground: over plain HTTP, on loopback only, and no other page.
 
 use std::net::SocketAddr;
 
@@ -13,35 +13,35 @@ use super::board::StatusPage;
 use super::loopback;
 use super::serve::{PAGE, to_page};
 
-/// Why the page cannot be opened.
+/// Why the page cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Others could see it.
+    /// The address is not a loopback address, so others could read the page.
     #[error(
         "the status page without authentication is only for loopback, and {0} is not: use 127.0.0.1 or [::1], or look at \
          /bowline on the secure port"
     )]
     NotLoopback(SocketAddr),
-    /// The address cannot be had.
+    /// The address cannot be used.
     #[error("the status page cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// The system's reason.
+        /// The I/O error.
         source: std::io::Error,
     },
 }
 
-/// A page that is open.
+/// A page that is being served.
 #[derive(Debug)]
 pub struct OpenPage {
-    /// Where it is.
+    /// The address that it is served on.
     pub address: SocketAddr,
     task: JoinHandle<()>,
 }
 
 impl OpenPage {
-    /// Returns when it is closed, after its shutdown token was cancelled.
+    /// Waits until the page is closed, after its shutdown token was cancelled.
     pub async fn ended(self) {
         if let Err(error) = self.task.await {
             warn!(%error, "the open status page did not end by itself");
@@ -49,11 +49,11 @@ impl OpenPage {
     }
 }
 
-/// Serves the page on `address` until `shutdown`. Port 0 is any that is free.
+/// Serves the page on `address` until `shutdown`. Port 0 selects a free port.
 ///
 /// # Errors
 ///
-/// [`OpenError`] if the address is not loopback, or cannot be had.
+/// [`OpenError`] if the address is not a loopback address or cannot be used.
 pub async fn serve(
     page: &StatusPage,
     address: SocketAddr,

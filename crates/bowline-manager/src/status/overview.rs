@@ -1,36 +1,36 @@
-//! What the page shows, as values: made by `gather`, drawn by `page`, and given as it is to programs (`/bowline.json`).
+//! The data of the page: built by `gather`, rendered by `page`, and served as JSON to programs (`/bowline.json`).
 
 use bowline_cloud::{Standing, StepNote};
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// Everything on the page, for one query.
+/// The data of the whole page for one query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Overview {
-    /// When it was made.
+    /// When the overview was built.
     pub now: Timestamp,
-    /// Which process this is.
+    /// This process.
     pub replica: ReplicaRow,
-    /// What a person should know first.
+    /// The problems that a user should see first.
     pub problems: Vec<Problem>,
-    /// The Services.
+    /// The Services on this page.
     pub services: Listing<ServiceRow>,
-    /// How many of all Services stand how.
+    /// The number of Services in each state.
     pub service_counts: ServiceCounts,
-    /// The Nodes.
+    /// The Nodes on this page.
     pub nodes: Listing<NodeRow>,
-    /// How many of all Nodes are ready, and how many wait for the cloud.
+    /// The number of Nodes that are ready, and of those that wait for the cloud.
     pub node_counts: NodeCounts,
-    /// The services of the cloud that are called.
+    /// The cloud services that were called or have a rate limit.
     pub cloud: Vec<CloudRow>,
-    /// The last calls, the newest first.
+    /// The last calls, newest first.
     pub calls: Vec<CallRow>,
     /// The safety rails.
     pub rails: Vec<RailRow>,
-    /// The parts of the process.
+    /// The health of the parts of the process.
     pub checks: Vec<CheckRow>,
-    /// What happened lately, the newest first.
+    /// Recent activity, newest first.
     pub timeline: Vec<Moment>,
 }
 
@@ -40,93 +40,93 @@ pub struct Overview {
 pub struct ReplicaRow {
     /// The name of the binary.
     pub component: String,
-    /// Its version.
+    /// The version of the binary.
     pub version: String,
-    /// Who it is to the other replicas.
+    /// The holder identity in the Lease.
     pub identity: String,
-    /// Since when it runs.
+    /// When the process started.
     pub started_at: Timestamp,
-    /// The provider.
+    /// The name of the cloud provider.
     pub cloud: String,
     /// `--cluster-name`.
     pub cluster: String,
-    /// Who leads.
+    /// The state of leader election.
     pub leader: LeaderRow,
 }
 
-/// Who leads.
+/// The state of leader election.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum LeaderRow {
-    /// This process, by this Lease.
+    /// This process holds the Lease.
     Leads {
-        /// The Lease.
+        /// The name of the Lease.
         lease: String,
     },
-    /// Somebody else, or nobody yet.
+    /// Another replica holds the Lease, or none does yet.
     StandsBy {
-        /// The Lease.
+        /// The name of the Lease.
         lease: String,
-        /// Who holds it.
+        /// The identity of the holder; `None` if there is none or it is not known.
         holder: Option<String>,
     },
-    /// This process did and will not any more.
+    /// This process lost the Lease and will exit.
     Lost {
-        /// The Lease.
+        /// The name of the Lease.
         lease: String,
     },
-    /// There is no election.
+    /// Leader election is off.
     Alone,
 }
 
-/// What a person should know.
+/// A problem that a user should know about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// What it is about.
+    /// The subject of the problem.
     pub what: String,
-    /// What is so, and what to do.
+    /// The description, with what to do.
     pub text: String,
 }
 
-/// Some rows of many.
+/// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Listing<T> {
-    /// Those on this page.
+    /// The rows on this page.
     pub rows: Vec<T>,
-    /// How many match the filter.
+    /// The number of rows that match the filter.
     pub matching: usize,
-    /// How many there are.
+    /// The number of all rows.
     pub total: usize,
-    /// Which page it is, from 1.
+    /// The number of this page, from 1.
     pub page: usize,
-    /// How many pages there are.
+    /// The number of pages.
     pub pages: usize,
-    /// Whether a first list was complete.
+    /// Whether the informer's first list was complete.
     pub known: bool,
 }
 
-/// How many Services there are of each kind.
+/// The number of Services in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceCounts {
-    /// As they ask.
+    /// Services that are as requested.
     pub settled: usize,
-    /// At work, or waiting for the cloud.
+    /// Services in progress, or waiting for the cloud.
     pub moving: usize,
-    /// Held back: by a person who paused them, or by a safety rail.
+    /// Services held back by a user's pause or by a safety rail.
     pub held: usize,
-    /// Refused, failing or unknown.
+    /// Services that are refused, failing or of unknown state.
     pub troubled: usize,
 }
 
-/// How many Nodes there are of each kind.
+/// The number of Nodes in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeCounts {
-    /// Ready.
+    /// Nodes that are ready.
     pub ready: usize,
-    /// With a taint that waits for this manager.
+    /// Nodes with a taint that this manager must remove.
     pub waiting: usize,
 }
 
@@ -134,85 +134,85 @@ pub struct NodeCounts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceRow {
-    /// Its namespace.
+    /// The namespace of the Service.
     pub namespace: String,
-    /// Its name.
+    /// The name of the Service.
     pub name: String,
-    /// Where it is reached.
+    /// The addresses of the Service.
     pub addresses: Vec<String>,
-    /// How it stands; none if nobody has looked yet.
+    /// The state of the Service; `None` before its first reconcile.
     pub standing: Option<Standing>,
-    /// Since when.
+    /// Since when the Service has this state.
     pub since: Option<Timestamp>,
-    /// What is wrong with it in one line, or what it waits for.
+    /// In one line, the problem of the Service or what it waits for.
     pub says: Option<String>,
-    /// Whether it is being deleted.
+    /// Whether the Service is being deleted.
     pub leaving: bool,
-    /// Its load balancer.
+    /// The load balancer of the Service.
     pub balancer: BalancerBox,
-    /// Its last plan, if it is not too long ago.
+    /// The last plan of the Service, if it is still stored.
     pub plan: Option<PlanRow>,
 }
 
-/// A load balancer as a box of boxes.
+/// A load balancer with its listeners.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BalancerBox {
-    /// How it came to be known: `asked for`, `read`, …
+    /// Where the data comes from: `asked for`, `read`, …
     pub source: &'static str,
-    /// Its name in the cloud, if it is known.
+    /// The name in the cloud, if it is known.
     pub name: Option<String>,
-    /// Its id in the cloud, if it is known.
+    /// The ID in the cloud, if it is known.
     pub id: Option<String>,
-    /// How it fares, in the cloud's words.
+    /// The status as reported by the cloud.
     pub status: String,
-    /// What listens.
+    /// The listeners.
     pub listeners: Vec<ListenerBox>,
-    /// How many more there are.
+    /// The number of listeners that are not shown.
     pub more: usize,
 }
 
-/// What listens.
+/// A listener of a load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListenerBox {
-    /// `TCP 80`.
+    /// The title, such as `TCP 80`.
     pub title: String,
-    /// Its name.
+    /// The name of the listener.
     pub name: String,
-    /// How it fares.
+    /// The status as reported by the cloud.
     pub status: String,
-    /// Who may connect; empty is everybody.
+    /// The source ranges that may connect; empty means all.
     pub allowed: Vec<String>,
-    /// What is behind it.
+    /// The pools of the listener.
     pub pools: Vec<PoolBox>,
 }
 
-/// Who shares the connections of a listener.
+/// A pool of a listener.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PoolBox {
-    /// What it speaks, and how a member is chosen.
+    /// The protocol and the balancing algorithm.
     pub title: String,
-    /// How it fares.
+    /// The status as reported by the cloud.
     pub status: String,
-    /// How members are asked whether they are well.
+    /// The health monitor; `None` if there is none.
     pub monitor: Option<String>,
-    /// Some of its members.
+    /// The members that are shown.
     pub members: Vec<MemberBox>,
-    /// How many more there are.
+    /// The number of members that are not shown.
     pub more: usize,
 }
 
-/// One machine behind a load balancer.
+/// A member of a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberBox {
-    /// Its name.
+    /// The name of the member.
     pub name: String,
-    /// Address and port.
+    /// The address and port.
     pub address: String,
-    /// How it fares.
+    /// The status as reported by the cloud.
     pub status: String,
 }
 
@@ -220,94 +220,94 @@ pub struct MemberBox {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanRow {
-    /// When it was first made.
+    /// When the plan was first made.
     pub at: Timestamp,
-    /// When all of it was done.
+    /// When all of its steps were done.
     pub done_at: Option<Timestamp>,
-    /// Its steps, in order.
+    /// The steps, in order.
     pub steps: Vec<PlannedStep>,
-    /// How many more there are.
+    /// The number of steps that are not shown.
     pub more: usize,
 }
 
-/// One step of it.
+/// A step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedStep {
     /// The step.
     #[serde(flatten)]
     pub step: StepNote,
-    /// Whether it is not planned any more.
+    /// Whether the step is done: it is missing from later plans.
     pub done: bool,
 }
 
-/// A Node and its server.
+/// A Node and its cloud server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeRow {
-    /// Its name.
+    /// The name of the Node.
     pub name: String,
-    /// Whether it is ready; none if that was never said.
+    /// Whether the Node is ready; `None` if it never reported that.
     pub ready: Option<bool>,
-    /// Its machine.
+    /// The provider ID of the Node.
     pub provider_id: Option<String>,
-    /// Kind and address.
+    /// The type and value of each address.
     pub addresses: Vec<(String, String)>,
-    /// What keeps it from work: taints that wait for the cloud.
+    /// Descriptions of the taints that wait for the cloud.
     pub waits: Vec<String>,
-    /// Other taints.
+    /// All other taints.
     pub taints: Vec<String>,
-    /// Zone and kind of machine, as its labels say.
+    /// The zone and instance type, from the labels.
     pub place: Option<String>,
-    /// Whether it is being deleted.
+    /// Whether the Node is being deleted.
     pub leaving: bool,
 }
 
-/// A service of the cloud, and how often it was called.
+/// A cloud service and the calls to it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CloudRow {
-    /// Its name.
+    /// The name of the cloud service.
     pub service: String,
-    /// Calls of the last minute.
+    /// The number of calls in the last minute.
     pub last_minute: u32,
-    /// Of these, those without a good answer.
+    /// The number of these calls that failed.
     pub failed_last_minute: u32,
-    /// Calls and failures in steps of five seconds, the oldest first.
+    /// The number of calls and failures in each five seconds, oldest first.
     pub lately: Vec<(u32, u32)>,
-    /// The budget: calls a second; none is no limit.
+    /// The rate limit in calls per second; `None` means no limit.
     pub per_second: Option<f64>,
-    /// The budget: calls at once.
+    /// The rate limit's burst.
     pub burst: u32,
-    /// What of it is left.
+    /// How many calls could be made at once now; `None` means no limit.
     pub left: Option<u32>,
-    /// For how many seconds the cloud asked us to wait.
+    /// For how many more seconds calls are paused because the cloud asked for it.
     pub paused_seconds: Option<u64>,
-    /// When it last gave a good answer.
+    /// When the cloud service last responded successfully.
     pub answered_at: Option<Timestamp>,
-    /// Whether the last calls all went without a good answer.
+    /// Whether the last calls all failed.
     pub silent: bool,
 }
 
-/// A call.
+/// A call to the cloud.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallRow {
-    /// When it ended.
+    /// When the call ended.
     pub at: Timestamp,
-    /// Which service.
+    /// The name of the cloud service.
     pub service: &'static str,
     /// `GET`, `POST`, …
     pub method: String,
-    /// The form of the path.
+    /// The path with placeholders instead of IDs.
     pub path: String,
-    /// The status; none is no answer.
+    /// The HTTP status; `None` without a response.
     pub status: Option<u16>,
-    /// How long it took.
+    /// The duration in milliseconds.
     pub millis: u64,
-    /// The cloud's id of it.
+    /// The request ID that the cloud returned.
     pub request_id: Option<String>,
-    /// Whether there was no good answer. That something is not there is one.
+    /// Whether the call failed. A response that an object does not exist is no failure.
     pub failed: bool,
 }
 
@@ -315,70 +315,70 @@ pub struct CallRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RailRow {
-    /// Its number in the documentation.
+    /// The number of the rail in the documentation.
     pub id: &'static str,
-    /// Its name.
+    /// The name of the rail.
     pub name: &'static str,
-    /// What it is for.
+    /// What the rail protects against.
     pub guards: String,
-    /// Whether it holds something back now.
+    /// Whether the rail holds something back now.
     pub holds: bool,
-    /// What it says now.
+    /// The current state of the rail.
     pub says: String,
-    /// What it is called in metrics.
+    /// The name of the rail in metrics.
     pub rail: &'static str,
-    /// So many Nodes it keeps from being deleted now; none where it is about something else.
+    /// The number of Nodes that the rail keeps from being deleted now; `None` for rails about something else.
     pub nodes_held: Option<u64>,
-    /// So many plans for Services it held back since the start; none where it is about something else.
+    /// The number of plans for Services that the rail held back since the start; `None` for rails about something else.
     pub plans_held: Option<u64>,
 }
 
 /// A part of the process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckRow {
-    /// Its name.
+    /// The name of the check.
     pub name: String,
-    /// Whether it works.
+    /// The state of the part.
     pub state: CheckState,
-    /// Why not.
+    /// Why the part does not work.
     pub why: Option<String>,
 }
 
-/// Whether a part of the process works.
+/// The state of a part of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckState {
-    /// It works.
+    /// The part works.
     Works,
-    /// It is not wanted here.
+    /// The part is not needed here.
     Off,
-    /// Somebody should look.
+    /// The part needs attention.
     Look,
 }
 
-/// Something that happened.
+/// An entry of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Moment {
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
     /// `event`, `plan`, `rail` or `leader`.
     pub kind: &'static str,
-    /// Whether a person should worry.
+    /// How important it is to users.
     pub tone: Tone,
-    /// What it is about.
+    /// The object that it concerns.
     pub about: String,
     /// What happened.
     pub text: String,
 }
 
-/// Whether a person should worry.
+/// How important a timeline entry is to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Tone {
-    /// Something was reached.
+    /// Something succeeded.
     Good,
-    /// Nothing special.
+    /// Normal activity.
     Fine,
-    /// Worth a look.
+    /// Needs attention.
     Warning,
 }

@@ -1,6 +1,6 @@
-//! Draws an [`Overview`] as a page. Pure, and without any asset from elsewhere: style and script stand in it.
+//! Renders an [`Overview`] as HTML. Pure. The page needs no external assets: style and script are inline.
 //!
-//! The parts that change stand in elements of their own, so that the live stream can send each anew (`live.rs`, `page/script.js`).
+//! The parts that change have elements of their own, so that the live stream can replace each separately (`live.rs`, `page/script.js`).
 
 mod balancer;
 mod cloud;
@@ -19,13 +19,11 @@ use super::html::Html;
 use super::overview::Overview;
 use super::query::Query;
 
-/// The style of the page.
 pub(super) const STYLE: &str = include_str!("page/style.css");
 
-/// The script of the page.
 pub(super) const SCRIPT: &str = include_str!("page/script.js");
 
-/// The whole page.
+/// Renders the whole page.
 pub(super) fn page(overview: &Overview, query: &Query) -> String {
     let mut html = Html::default();
     html.ours("<!DOCTYPE html>");
@@ -71,14 +69,14 @@ fn live(html: &mut Html, part: &Part) {
     });
 }
 
-/// A part of the page that is sent anew when it changes.
+/// A part of the page that is sent again when it changes.
 pub(super) struct Part {
-    /// The id of the element that holds it.
+    /// The ID of the element that contains the part.
     pub(super) id: &'static str,
-    /// Where links lead.
+    /// The target of links to the part.
     anchor: &'static str,
     title: Option<&'static str>,
-    /// What stands beside the title and is never sent anew: somebody may be typing there.
+    /// A form beside the title. It is never sent again, because a user may be typing in it.
     form: Option<Html>,
     content: Html,
 }
@@ -88,7 +86,7 @@ impl Part {
         Self { id, anchor, title, form: None, content: Html::default() }
     }
 
-    /// Its content as text.
+    /// The content as HTML text.
     pub(super) fn into_content(self) -> String {
         self.content.into_string()
     }
@@ -107,14 +105,14 @@ pub(super) fn parts(overview: &Overview, query: &Query) -> Vec<Part> {
     ]
 }
 
-/// A moment: for machines exactly, for people as the time of day; the script makes it how long ago that is.
+/// Renders a point in time: exact for programs, the time of day for users. The script shows how long ago it was.
 fn time(html: &mut Html, at: Timestamp) {
     let exact = at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let whole = at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
     html.leaf("time", &[("datetime", &exact), ("title", &whole)], &at.strftime("%H:%M:%S").to_string());
 }
 
-/// A table that becomes cards where it is narrow: each cell names its column.
+/// Renders a table that becomes cards on narrow screens: each cell names its column.
 fn table<T>(html: &mut Html, name: &str, columns: &[&str], rows: &[T], row: impl Fn(&mut Html, &T)) {
     html.element("table", &[("class", "cards"), ("aria-label", name)], |html| {
         html.element("thead", &[], |html| {
@@ -132,7 +130,7 @@ fn table<T>(html: &mut Html, name: &str, columns: &[&str], rows: &[T], row: impl
     });
 }
 
-/// A word with a sign before it: nothing is said by colour alone.
+/// Renders a label with a symbol, so that nothing is shown by colour alone.
 fn badge(html: &mut Html, tone: &'static str, sign: &'static str, word: &str) {
     let class = format!("badge {tone}");
     html.element("span", &[("class", &class)], |html| {

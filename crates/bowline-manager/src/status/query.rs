@@ -1,25 +1,25 @@
-//! What of everything is asked for: filters and pages. Pure; whatever is not understood is left out.
+//! The filters and page numbers of a request. Pure; unknown parameters are ignored.
 
-/// A query of the page. All of it comes from outside: it is bounded here and escaped where it is shown.
+/// The query of a request. It is untrusted input: this module limits its size, and it is escaped where it is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Services whose name or namespace holds this.
+    /// Only Services whose name or namespace contains this.
     pub service: String,
     /// Only Services that are not settled.
     pub unsettled: bool,
-    /// Which page of Services, from 1; 0 is the first too.
+    /// The page of Services, from 1; 0 also means the first.
     pub service_page: usize,
-    /// Nodes whose name, address or provider ID holds this.
+    /// Only Nodes whose name, address or provider ID contains this.
     pub node: String,
-    /// Which page of Nodes.
+    /// The page of Nodes.
     pub node_page: usize,
 }
 
-/// Longer filters are cut: no name is longer.
+/// The maximum length of a filter; longer ones are truncated. No name is longer.
 const LONGEST_FILTER: usize = 253;
 
 impl Query {
-    /// From the parameters of a request.
+    /// Parses the parameters of a request.
     #[must_use]
     pub fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         let mut query = Self::default();
@@ -36,7 +36,7 @@ impl Query {
         query
     }
 
-    /// The same query as it stands behind a question mark, with its beginning; empty if nothing is asked for.
+    /// The query string of this query with its leading `?`; empty for the default query.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut parts = Vec::new();
@@ -62,7 +62,7 @@ fn filter(text: &str) -> String {
     text.trim().chars().take(LONGEST_FILTER).collect()
 }
 
-/// Percent-encoding of all but what is plain everywhere.
+/// Percent-encodes everything but unreserved characters.
 fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes()

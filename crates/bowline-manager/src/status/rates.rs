@@ -1,19 +1,19 @@
-//! How many calls were made lately, in buckets of some seconds. Pure: time is handed in. Of fixed size.
+//! The number of recent calls, in buckets of a few seconds. Pure, with time passed in, and of fixed size.
 
 use std::time::Duration;
 
-/// How long a bucket is.
+/// The duration of a bucket.
 pub(super) const BUCKET: Duration = Duration::from_secs(5);
 
-/// How many there are: five minutes.
+/// The number of buckets: five minutes.
 pub(super) const BUCKETS: usize = 60;
 
-/// The calls to one service of the cloud.
+/// The recent calls to one cloud service.
 #[derive(Debug, Clone)]
 pub(super) struct Rates {
     calls: [u32; BUCKETS],
     failed: [u32; BUCKETS],
-    /// The bucket that was written last, counted from the beginning of time.
+    /// The number of the newest bucket, counted from the start.
     newest: u64,
 }
 
@@ -32,7 +32,7 @@ fn place(bucket: u64) -> usize {
 }
 
 impl Rates {
-    /// Counts a call.
+    /// Records a call.
     pub(super) fn count(&mut self, failed: bool, elapsed: Duration) {
         self.turn(bucket_of(elapsed));
         let place = place(self.newest);
@@ -44,7 +44,7 @@ impl Rates {
         }
     }
 
-    /// Empties the buckets between the newest one and this.
+    /// Advances to bucket `to` and clears the skipped buckets.
     fn turn(&mut self, to: u64) {
         let passed = to.saturating_sub(self.newest).min(BUCKETS as u64);
         for step in 0..passed {
@@ -58,7 +58,7 @@ impl Rates {
         self.newest = self.newest.max(to);
     }
 
-    /// Calls and failures of each bucket up to now, the oldest first.
+    /// The calls and failures of each bucket up to now, oldest first.
     pub(super) fn lately(&self, elapsed: Duration) -> Vec<(u32, u32)> {
         let mut now = self.clone();
         now.turn(bucket_of(elapsed));

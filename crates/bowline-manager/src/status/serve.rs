@@ -1,4 +1,4 @@
-//! The pages: one for people, one for programs, and the live stream. All are read-only, and each asks for nothing from elsewhere.
+//! The pages: HTML for users, JSON for programs, and the live stream. All are read-only and need no external resources.
 
 use std::sync::LazyLock;
 
@@ -17,19 +17,19 @@ use super::page::{SCRIPT, STYLE};
 use super::query::Query;
 use crate::serving::digest::sha384;
 
-/// Where the page is. Kubernetes' own `/statusz` is something else, and is served too.
+/// The path of the page. Kubernetes' own `/statusz` is a different page, which is served too.
 pub const PAGE: &str = "/bowline";
 
-/// Where the live stream is.
+/// The path of the live stream.
 pub const LIVE: &str = "/bowline/live";
 
-/// Where programs look.
+/// The path of the JSON data for programs.
 pub const JSON: &str = "/bowline.json";
 
 type Pairs = Vec<(String, String)>;
 
 impl StatusPage {
-    /// The paths and what they answer; streams end with `shutdown`.
+    /// The routes of the pages; streams end with `shutdown`.
     pub(crate) fn routes(&self, shutdown: &CancellationToken) -> [(&'static str, MethodRouter); 3] {
         let shown = self.clone();
         let html = async move |Parameters(pairs): Parameters<Pairs>| shown.answer(&Query::from_pairs(pairs));
@@ -64,7 +64,7 @@ impl StatusPage {
     }
 }
 
-/// Whoever comes to the root is sent to the page.
+/// Redirects from the root to the page.
 #[must_use]
 pub fn to_page() -> Response {
     let mut response = reply(StatusCode::TEMPORARY_REDIRECT, "text/plain; charset=utf-8", "see /bowline\n");
@@ -72,7 +72,7 @@ pub fn to_page() -> Response {
     response
 }
 
-/// An answer that nobody guesses the kind of, and nobody keeps.
+/// A response without content sniffing and caching.
 pub fn reply(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
@@ -83,7 +83,8 @@ pub fn reply(status: StatusCode, content_type: &'static str, body: impl Into<Bod
     response
 }
 
-/// Only our own style and our own script run, known by their digest; the only connections are to where the page came from.
+/// The content security policy: only this program's style and script may run, identified by their digests, and connections may only go to
+/// the page's origin.
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let digest = |text: &str| STANDARD.encode(sha384(text.as_bytes()));
     let policy = format!(
@@ -92,6 +93,6 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
         digest(STYLE),
         digest(SCRIPT)
     );
-    // Cannot fail: it is plain ASCII. Without our script and style the page can still be read.
+    // Cannot fail, because it is plain ASCII. Without the script and style the page can still be read.
     HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 });

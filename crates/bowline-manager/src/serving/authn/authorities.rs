@@ -1,4 +1,4 @@
-//! Certificate authorities and what a verified client certificate says about its holder. No I/O.
+//! Certificate authorities (CAs), and the users that verified client certificates identify. No I/O.
 
 use std::sync::Arc;
 
@@ -13,34 +13,34 @@ use super::super::config::RequestHeaderNames;
 use super::super::identity::User;
 use super::super::tls;
 
-/// Why a bundle of authorities cannot be used.
+/// Why a CA bundle cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CaError {
-    /// Not PEM.
+    /// The bundle is not PEM.
     #[error("not a PEM bundle of certificates: {0}")]
     Pem(String),
-    /// Nothing usable in it.
+    /// The bundle contains no usable CA certificate.
     #[error("no usable certificate authority among the {found} certificates found")]
     Empty {
-        /// How many certificates there are.
+        /// The number of certificates in the bundle.
         found: usize,
     },
-    /// Refused by the library.
+    /// The TLS library rejected the CA certificates.
     #[error("authorities cannot be used: {0}")]
     Refused(String),
 }
 
-/// Authorities that vouch for clients.
+/// The CAs that client certificates are verified against.
 #[derive(Debug, Clone)]
 pub struct CaBundle {
     verifier: Arc<dyn ClientCertVerifier>,
 }
 
 impl CaBundle {
-    /// The authorities in a PEM bundle. Certificates that are no usable authority are passed over, as others do.
+    /// The CAs of a PEM bundle. Certificates that are no usable CA are ignored, as other Kubernetes components do.
     ///
     /// # Errors
-    /// If the bundle is not PEM or holds none.
+    /// If the bundle is not PEM or contains no usable CA.
     pub fn from_pem(pem: &[u8]) -> Result<Self, CaError> {
         let certificates = CertificateDer::pem_slice_iter(pem)
             .collect::<Result<Vec<_>, _>>()
@@ -62,26 +62,27 @@ impl CaBundle {
     }
 }
 
-/// A front proxy that may speak for users.
+/// A front proxy that may act on behalf of users.
 #[derive(Debug, Clone)]
 pub struct FrontProxy {
-    /// Who vouches for the proxy.
+    /// The CAs of the proxy's certificate.
     pub authorities: CaBundle,
-    /// Which proxies, and how they name the user.
+    /// The allowed names of the proxy, and the headers that identify the user.
     pub headers: RequestHeaderNames,
 }
 
-/// All authorities in use at one moment.
+/// All CAs in use at one point in time.
 #[derive(Debug, Clone, Default)]
 pub struct Authorities {
-    /// Who vouches for clients; without, client certificates are ignored.
+    /// The CAs of client certificates. If `None`, client certificates are ignored.
     pub clients: Option<CaBundle>,
-    /// The front proxy; without, its headers are ignored.
+    /// The front proxy. If `None`, its headers are ignored.
     pub front_proxy: Option<FrontProxy>,
 }
 
 impl Authorities {
-    /// The user a front proxy speaks for; `None` if the request is not from a proxy.
+    /// The user on whose behalf a front proxy sends the request. `None` without a certificate, without a configured front proxy, or if the
+    /// headers name no user. An error if the certificate is not that of an allowed proxy.
     pub(super) fn front_proxy_user(
         &self,
         chain: &[CertificateDer<'_>],
@@ -99,7 +100,7 @@ impl Authorities {
         Ok(super::front_proxy::user(&proxy.headers, headers))
     }
 
-    /// The user a client certificate names; `None` if there is no certificate or nobody to judge it.
+    /// The user of a client certificate. `None` without a certificate, without configured CAs, or if the common name is empty.
     pub(super) fn certificate_user(&self, chain: &[CertificateDer<'_>]) -> Result<Option<User>, String> {
         let (Some(clients), Some((leaf, rest))) = (&self.clients, chain.split_first()) else {
             return Ok(None);
@@ -109,12 +110,12 @@ impl Authorities {
     }
 }
 
-/// Common name as user, organizations as groups.
+/// The user of a certificate: the common name is the user name, the organizations are the groups.
 fn subject(leaf: &CertificateDer<'_>) -> Result<User, String> {
     let (_, leaf) =
         X509Certificate::from_der(leaf).map_err(|error| format!("client certificate: {error}"))?;
     let text = |value: &AttributeTypeAndValue<'_>| value.as_str().ok().map(str::to_owned);
-    // Of several common names the last counts, as in Go's parser.
+    // If there are several common names, the last one counts, as in Go's parser.
     let name = leaf.subject().iter_common_name().filter_map(text).last().unwrap_or_default();
     let groups = leaf.subject().iter_organization().filter_map(text).collect();
     Ok(User { name, groups, ..User::default() })

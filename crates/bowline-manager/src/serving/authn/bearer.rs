@@ -1,5 +1,5 @@
-//! Owners of bearer tokens, from the API server, remembered for a short while. Tokens themselves are kept no longer
-//! than their review takes.
+//! Looks up the users of bearer tokens with token reviews of the API server, and caches the results for a short time. The tokens themselves
+//! are only kept during their review.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use super::super::reviews::{ReviewError, TokenReviewer};
 use super::super::shared_reviews::{MAX_SHARED, SharedReviews};
 use super::super::ttl_cache::{MAX_ENTRIES, TtlCache};
 
-/// The longest bearer token that is reviewed: it waits for its review in several copies. Tokens of OpenID Connect with many groups
-/// have some KiB.
+/// The longest bearer token that is reviewed, because several copies of it are held during the review. OpenID Connect tokens with many
+/// groups have a few KiB.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 type Owner = Result<Option<User>, ReviewError>;
 
-/// Reviews tokens and remembers the answers, good and bad; failures to answer are not remembered.
+/// Reviews tokens and caches the results, accepted and rejected. Errors are not cached.
 pub(super) struct BearerTokens {
     reviews: Arc<Reviews>,
     under_way: SharedReviews<Owner>,
@@ -38,7 +38,7 @@ impl BearerTokens {
         Self { reviews: Arc::new(reviews), under_way: SharedReviews::new(MAX_SHARED), salt }
     }
 
-    /// Whose token this is; `None` if it is not good. A token that is too long is not copied.
+    /// The user of a token; `None` if the token is invalid. A token that is too long is rejected without being copied.
     pub(super) async fn owner(&self, token: &str) -> Owner {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(ReviewError::permanent(format!("it is longer than {MAX_TOKEN_BYTES} bytes")));
@@ -60,7 +60,7 @@ impl BearerTokens {
     }
 }
 
-/// What a review needs, which may outlive the request that began it.
+/// The state of token reviews. A review may outlive the request that started it.
 struct Reviews {
     reviewer: Arc<dyn TokenReviewer>,
     known: TtlCache<Option<User>>,
@@ -70,7 +70,7 @@ struct Reviews {
 
 impl Reviews {
     async fn owner(&self, key: Digest, token: &str) -> Owner {
-        // Another review of this token may have ended since the request looked.
+        // A review of the same token may have ended since the caller checked the cache.
         if let Some(known) = self.known.get(&key) {
             return Ok(known);
         }

@@ -1,4 +1,4 @@
-//! Reading a user out of the headers of a front proxy that has already been verified. Pure.
+//! Extracts the user from the headers of a front proxy whose certificate is already verified. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use http::HeaderMap;
 use super::super::config::RequestHeaderNames;
 use super::super::identity::User;
 
-/// The user the headers name; `None` if they name none.
+/// The user that the headers name; `None` if there is no user name.
 pub(super) fn user(names: &RequestHeaderNames, headers: &HeaderMap) -> Option<User> {
     let name = first_value(&names.username_headers, headers)?;
     Some(User {
@@ -41,7 +41,7 @@ fn extra(prefixes: &[String], headers: &HeaderMap) -> BTreeMap<String, Vec<Strin
     extra
 }
 
-/// `%41` becomes `A`; what is not well formed stays as it is.
+/// Decodes percent-encoding (`%41` is `A`). Malformed sequences stay as they are.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Where authorities come from: files named by flags first, else the cluster's ConfigMap. It keeps nothing.
+//! The sources of the CA certificates: the files named by flags, otherwise the cluster's ConfigMap. Stateless.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,20 +11,20 @@ use super::super::reviews::{AuthConfigLookup, ReviewError};
 use super::AuthnError;
 use super::authorities::{Authorities, CaBundle, FrontProxy};
 
-/// The cluster's part must not hold up the files for longer than this: half of the usual time between two readings.
+/// The timeout of reading the ConfigMap, so that it cannot delay the files for long: half of the default refresh interval.
 const LOOKUP_DEADLINE: Duration = Duration::from_secs(30);
 
-/// What one reading of all sources brought.
+/// The result of reading all sources once.
 pub(super) struct Found {
-    /// What is to be in use from now on.
+    /// The CAs to use from now on.
     pub(super) authorities: Authorities,
-    /// Files that could not be used.
+    /// The errors of files that cannot be used.
     pub(super) bad_files: Vec<AuthnError>,
-    /// Why the cluster's part could not be used.
+    /// Why the ConfigMap cannot be used.
     pub(super) bad_lookup: Option<AuthnError>,
 }
 
-/// Reads every source once. A part whose source cannot be used stays as it is in `old`, whatever becomes of the others.
+/// Reads every source once. A part whose source cannot be used stays as in `old`, independently of the other parts.
 pub(super) async fn read(
     config: &AuthenticationConfig,
     lookup: Option<&dyn AuthConfigLookup>,
@@ -78,7 +78,7 @@ fn bundle(pem: &[u8], origin: &str) -> Result<CaBundle, AuthnError> {
     CaBundle::from_pem(pem).map_err(|source| AuthnError::Authorities { origin: origin.to_owned(), source })
 }
 
-/// What the ConfigMap's data says.
+/// Parses the data of the ConfigMap.
 fn from_config_map(data: &BTreeMap<String, String>) -> Result<Authorities, AuthnError> {
     let authorities = |key: &str| {
         let pem = data.get(key).filter(|pem| !pem.trim().is_empty());

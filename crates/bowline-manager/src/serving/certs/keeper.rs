@@ -1,6 +1,6 @@
-//! Keeps the [`CertStore`] current: polls files, renews the self-signed pair. It never ends the process.
+//! Keeps the [`CertStore`] up to date: polls the certificate files and renews the self-signed pair. It never ends the process.
 //!
-//! A bad or half-written replacement is reported and the pair in use stays; only at start is it an error.
+//! An invalid or half-written replacement is reported and the pair in use stays; only at startup is it an error.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,12 +19,12 @@ use super::{CertError, CertSet, CertStore, self_signed};
 use crate::serving::config::{ServingConfig, ServingTimings};
 use crate::serving::metrics::ServingMetrics;
 
-/// The pair shown by default, and who replaces it.
+/// The default pair, and how it is replaced.
 #[derive(Debug)]
 enum DefaultPair {
-    /// Someone else does, in these files.
+    /// Provided by the user in these files, and reloaded when they change.
     Files(WatchedPair),
-    /// We do, in memory and, with `--cert-dir`, in these files.
+    /// Created and renewed by this process, in memory and, with `--cert-dir`, in these files.
     SelfSigned { key: Arc<CertifiedKey>, files: Option<PairFiles>, renew_at: Instant },
 }
 
@@ -43,7 +43,7 @@ struct SniPair {
     names: Vec<String>,
 }
 
-/// Owner of the sources behind a [`CertStore`].
+/// Owns the sources of a [`CertStore`].
 #[derive(Debug)]
 pub struct CertKeeper {
     store: Arc<CertStore>,
@@ -56,10 +56,10 @@ pub struct CertKeeper {
 }
 
 impl CertKeeper {
-    /// Reads or makes every pair that `config` asks for.
+    /// Loads or creates every pair that `config` requires.
     ///
     /// # Errors
-    /// If a given pair cannot be used, or a self-signed one cannot be made or kept.
+    /// If a configured pair cannot be used, or a self-signed pair cannot be created or written.
     pub async fn open(
         config: &ServingConfig,
         timings: ServingTimings,
@@ -81,13 +81,13 @@ impl CertKeeper {
         Ok(Self { store, provider, default, sni, bind_address, timings, metrics })
     }
 
-    /// What the TLS library asks.
+    /// The store that the TLS library reads.
     #[must_use]
     pub fn store(&self) -> Arc<CertStore> {
         Arc::clone(&self.store)
     }
 
-    /// Polls and renews until `shutdown`.
+    /// Polls files and renews the self-signed pair until `shutdown`.
     pub async fn run(mut self, shutdown: CancellationToken) {
         let period = self.timings.cert_poll.max(Duration::from_millis(1));
         let mut polls = interval_at(Instant::now() + period, period);
@@ -105,7 +105,7 @@ impl CertKeeper {
         }
     }
 
-    /// Looks at every watched file once.
+    /// Checks every watched file once for changes.
     async fn poll(&mut self) {
         let mut changed = false;
         let mut problems = Vec::new();
@@ -129,7 +129,7 @@ impl CertKeeper {
         self.report(&problems);
     }
 
-    /// Tells of problems when they appear or change, not at every poll.
+    /// Logs and counts problems when they appear or change, not at every poll.
     fn report(&self, problems: &[String]) {
         let now = (!problems.is_empty()).then(|| problems.join("; "));
         let before = self.store.problem();
@@ -153,7 +153,7 @@ impl CertKeeper {
                 made.not_kept.map(|error| error.to_string())
             }
             Err(error) => {
-                // The rest of the year is left; an hour is soon enough.
+                // Most of the year's validity is still left, so a retry after an hour is early enough.
                 *renew_at = Instant::now() + Duration::from_hours(1);
                 Some(error.to_string())
             }
@@ -179,7 +179,7 @@ fn given_files(config: &ServingConfig) -> Result<Option<PairFiles>, CertError> {
     }
 }
 
-/// Uses what `--cert-dir` holds, or makes a pair and keeps it there.
+/// Loads the pair in `--cert-dir`, or creates one and writes it there.
 async fn open_self_signed(
     config: &ServingConfig,
     timings: &ServingTimings,
@@ -201,8 +201,8 @@ async fn open_self_signed(
     }
 }
 
-/// The pair in the directory; `None` if there is none, or one of ours that is to be replaced: because of its age, or
-/// because a crash while it was written left two halves that do not belong together.
+/// The pair in the directory. `None` if there is none, or if this program created it and it must be replaced: because of its age, or
+/// because a crash during the write left a certificate and key that do not match.
 async fn open_kept(
     files: &PairFiles,
     timings: &ServingTimings,
@@ -233,7 +233,7 @@ async fn open_kept(
 
 struct Made {
     key: Arc<CertifiedKey>,
-    /// Why it is not in its files; it can be used all the same.
+    /// Why the pair could not be written to its files; it is used anyway.
     not_kept: Option<CertError>,
 }
 
@@ -252,7 +252,7 @@ async fn make_self_signed(
     Ok(Made { key: Arc::new(key), not_kept })
 }
 
-/// The first pair that claims a name gets it.
+/// If several pairs have the same name, the first one is used for it.
 fn cert_set(default: &DefaultPair, sni: &[SniPair]) -> CertSet {
     let mut by_name = BTreeMap::new();
     for SniPair { pair, names } in sni {

@@ -1,4 +1,4 @@
-//! A certificate and its key from two PEM files, and noticing when they change. It never writes.
+//! A certificate and its key from two PEM files, reloaded when they change. This module never writes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use super::CertError;
 use crate::serving::digest::{Digest, digest};
 
-/// Where a pair is kept.
+/// The files of a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairFiles {
-    /// Certificate chain, leaf first.
+    /// The certificate chain, leaf first.
     pub cert_file: PathBuf,
-    /// Private key of the leaf.
+    /// The private key of the leaf.
     pub key_file: PathBuf,
 }
 
@@ -27,10 +27,10 @@ impl PairFiles {
         Ok((read(&self.cert_file).await?, read(&self.key_file).await?))
     }
 
-    /// Makes a usable pair of what the two files hold; `cert` and `key` are their contents.
+    /// Parses the contents `cert` and `key` of the two files.
     ///
     /// # Errors
-    /// If either does not parse or they do not belong together.
+    /// If either cannot be parsed, or they do not belong together.
     pub fn parse(
         &self,
         cert: &[u8],
@@ -62,7 +62,7 @@ async fn read(file: &Path) -> Result<Vec<u8>, CertError> {
     tokio::fs::read(file).await.map_err(|source| CertError::Read { file: file.to_owned(), source })
 }
 
-/// A pair in use and the files it came from.
+/// A pair in use and its files.
 #[derive(Debug)]
 pub struct WatchedPair {
     files: PairFiles,
@@ -71,7 +71,7 @@ pub struct WatchedPair {
 }
 
 impl WatchedPair {
-    /// Reads the pair for the first time.
+    /// Loads the pair for the first time.
     ///
     /// # Errors
     /// If the files cannot be read or used.
@@ -82,13 +82,13 @@ impl WatchedPair {
         Ok(Self { files, seen, key })
     }
 
-    /// Looks again; true if a new pair is now in use.
+    /// Re-reads the files; `true` if a new pair is now in use.
     ///
-    /// Contents are compared, not times or inodes: a mounted Secret changes by a swap of symbolic links, which file
-    /// notifications miss or report on a path that is gone.
+    /// Contents are compared, not modification times or inodes: a mounted Secret is updated by swapping symbolic links, which file
+    /// notifications miss or report for a path that no longer exists.
     ///
     /// # Errors
-    /// If the new files cannot be read or used; the old pair stays, and the next look tries again.
+    /// If the new files cannot be read or used; the old pair stays in use, and the next poll tries again.
     pub async fn poll(&mut self, provider: &CryptoProvider) -> Result<bool, CertError> {
         let (cert, key) = self.files.read().await?;
         let now = digest([cert.as_slice(), key.as_slice()]);
@@ -106,14 +106,14 @@ impl WatchedPair {
         Arc::clone(&self.key)
     }
 
-    /// Where it came from.
+    /// The files of the pair.
     #[must_use]
     pub fn files(&self) -> &PairFiles {
         &self.files
     }
 }
 
-/// Whether the certificate's time is over at `now`.
+/// Whether the certificate has expired at `now`. `false` if it cannot be parsed.
 #[must_use]
 pub fn is_expired(key: &CertifiedKey, now: SystemTime) -> bool {
     let Some(Ok((_, leaf))) = key.cert.first().map(|leaf| X509Certificate::from_der(leaf)) else {
@@ -123,7 +123,7 @@ pub fn is_expired(key: &CertifiedKey, now: SystemTime) -> bool {
     i64::try_from(now).is_ok_and(|now| leaf.validity().not_after.timestamp() < now)
 }
 
-/// The host names a certificate is for, lower case: its DNS names, or its common name if it has none.
+/// The host names of a certificate in lower case: its DNS names, or its common names if it has none.
 #[must_use]
 pub fn host_names(key: &CertifiedKey) -> Vec<String> {
     let Some(leaf) = key.cert.first() else { return Vec::new() };

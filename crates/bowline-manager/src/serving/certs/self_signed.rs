@@ -1,6 +1,6 @@
-//! The certificate the server makes for itself when it is given none, in memory or in `--cert-dir`.
+//! The self-signed certificate that the server creates if none is configured, in memory or in `--cert-dir`.
 //!
-//! It replaces only certificates it made: a pair someone else put into the directory is used and left alone.
+//! Only certificates that this program created are replaced: a user's pair in the directory is used and never changed.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -18,16 +18,16 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use super::CertError;
 use super::pair::PairFiles;
 
-/// How long a self-signed certificate is good for.
+/// The validity of a self-signed certificate.
 pub const VALIDITY: Duration = Duration::from_hours(24 * 365);
 
-/// Clocks of clients may be behind ours.
+/// How far certificates are backdated, because clocks of clients may be behind.
 const CLOCK_SKEW: Duration = Duration::from_hours(1);
 
-/// Marks a certificate as made here, and so as ours to replace.
+/// The organization that marks a certificate as created by this program, which may therefore replace it.
 const ORGANIZATION: &str = "bowline self-signed";
 
-/// A new pair, as PEM.
+/// A new pair in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PemPair {
     /// The certificate.
@@ -45,10 +45,10 @@ pub fn files_in(dir: &Path) -> PairFiles {
     }
 }
 
-/// Makes a pair for `localhost`, 127.0.0.1 and `bind_address`, good for a year from `now`.
+/// Creates a pair for `localhost`, 127.0.0.1 and `bind_address` (unless it is unspecified), valid for a year from `now`.
 ///
 /// # Errors
-/// If the library cannot make a key or sign.
+/// If the library cannot create a key or sign.
 pub fn generate(bind_address: IpAddr, now: SystemTime) -> Result<PemPair, CertError> {
     let failed = |error: rcgen::Error| CertError::SelfSigned(error.to_string());
     let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -70,7 +70,7 @@ pub fn generate(bind_address: IpAddr, now: SystemTime) -> Result<PemPair, CertEr
     Ok(PemPair { cert: cert.pem(), key: key.serialize_pem() })
 }
 
-/// How old a certificate made here is at `now`; `None` if it was not made here.
+/// The age at `now` of a certificate that this program created; `None` for any other certificate.
 #[must_use]
 pub fn age_if_ours(leaf: &CertificateDer<'_>, now: SystemTime) -> Option<Duration> {
     let (_, leaf) = X509Certificate::from_der(leaf).ok()?;
@@ -80,15 +80,15 @@ pub fn age_if_ours(leaf: &CertificateDer<'_>, now: SystemTime) -> Option<Duratio
     ours.then(|| now.saturating_sub(Duration::from_secs(made_at)))
 }
 
-/// Whether the certificate in these files was made here, whatever the key file holds.
+/// Whether this program created the certificate in these files. The key file is not read.
 pub async fn are_ours(files: &PairFiles) -> bool {
     let Ok(cert) = tokio::fs::read(&files.cert_file).await else { return false };
     CertificateDer::from_pem_slice(&cert).is_ok_and(|leaf| age_if_ours(&leaf, SystemTime::now()).is_some())
 }
 
-/// Writes the pair, each file whole or not at all; only the owner may read the key.
+/// Writes the pair. Each file is replaced atomically; only the owner may read the key.
 ///
-/// The certificate comes first: whenever this is cut short, the files show that they are ours to replace.
+/// The certificate is written first: if the write is interrupted, the certificate shows that this program may replace the files.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -104,7 +104,7 @@ pub async fn write(files: &PairFiles, pair: &PemPair) -> Result<(), CertError> {
 async fn write_file(file: &Path, content: &[u8], mode: u32) -> Result<(), CertError> {
     let written = async {
         let draft = draft_of(file);
-        // A draft left by a crash could have another mode.
+        // Removed first, because a draft left by a crash could have another mode.
         match tokio::fs::remove_file(&draft).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -1,23 +1,23 @@
-//! The text of health endpoints. Pure; monitoring tools and people's habits know this format.
+//! Renders the text of the health endpoints, in a format that monitoring tools and operators know. Pure.
 
 use std::fmt::Write;
 
 use super::{CheckOutcome, Endpoint};
 
-/// What the query string asks for.
+/// The parameters of the query string.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HealthQuery {
-    /// List every check even if all pass.
+    /// Lists every check, even if all pass.
     pub verbose: bool,
-    /// Checks to leave out.
+    /// The names of the checks to skip.
     pub exclude: Vec<String>,
-    /// Say why something is degraded. Not to anonymous callers, who may read health by default: a reason may hold
-    /// addresses and ids of the cloud.
+    /// Shows why a check is degraded. Off for anonymous callers, which may read health endpoints by default: a reason may contain addresses
+    /// and IDs of the cloud.
     pub reasons: bool,
 }
 
 impl HealthQuery {
-    /// From the pairs of a query string.
+    /// Parses the pairs of a query string.
     #[must_use]
     pub fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         let mut query = Self::default();
@@ -32,16 +32,16 @@ impl HealthQuery {
     }
 }
 
-/// What to answer.
+/// The response of a health endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthResponse {
-    /// 200 or 500.
+    /// Whether the status is 200 (otherwise 500).
     pub ok: bool,
-    /// Plain text.
+    /// The body in plain text.
     pub body: String,
 }
 
-/// The answer for a whole endpoint; `None` as an outcome means the check was left out.
+/// The response of a whole endpoint; an outcome of `None` means that the check was excluded.
 pub(super) fn all(
     endpoint: Endpoint,
     query: &HealthQuery,
@@ -64,7 +64,7 @@ pub(super) fn all(
     HealthResponse { ok, body }
 }
 
-/// The answer for one check, asked for by its own path.
+/// The response of a single check at its own path.
 pub(super) fn one(name: &str, outcome: &CheckOutcome, reasons: bool) -> HealthResponse {
     match outcome {
         CheckOutcome::Healthy => HealthResponse { ok: true, body: "ok".to_owned() },
@@ -79,7 +79,7 @@ fn line(name: &str, outcome: Option<&CheckOutcome>, reasons: bool) -> String {
         Some(CheckOutcome::Healthy) => format!("[+]{name} ok\n"),
         Some(CheckOutcome::Degraded(_)) if !reasons => format!("[!]{name} degraded: reason withheld\n"),
         Some(CheckOutcome::Degraded(reason)) => {
-            // One line for each check, whatever the reason holds.
+            // Keeps each check on one line, even if the reason has several.
             format!("[!]{name} degraded: {}\n", reason.replace(['\n', '\r'], " "))
         }
         Some(CheckOutcome::Failed(_)) => format!("[-]{name} failed: reason withheld\n"),

@@ -1,4 +1,4 @@
-//! `kubernetes_healthcheck` and its counter, on a registry of their own: they are served on `/metrics/slis` only.
+//! `kubernetes_healthcheck` and its counter. They have their own registry, because they are served on `/metrics/slis` only.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;

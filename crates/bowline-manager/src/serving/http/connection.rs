@@ -1,4 +1,4 @@
-//! One connection from accept to close: handshake, HTTP, time limits, drain. It knows no endpoint.
+//! One connection from accept to close: TLS handshake, HTTP, timeouts, drain. It knows no endpoint.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -28,14 +28,14 @@ use crate::serving::admission::Place;
 use crate::serving::config::ServingTimings;
 use crate::status::EVENT_STREAM;
 
-/// Limit of a request head. The longest that callers send are those with a token or with the headers of a front proxy, a few KiB.
+/// The limit of a request's headers in bytes. The longest legitimate ones have a token or the headers of a front proxy, a few KiB.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// What a client may send on an HTTP/2 connection, or on one of its streams, before anybody reads it. No endpoint reads more than
-/// a few bytes.
+/// The HTTP/2 flow-control window in bytes: how much a client may send on a connection or on a stream before it is read. No endpoint reads
+/// more than a few bytes.
 const HTTP2_WINDOW_BYTES: u32 = 64 * 1024;
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 pub(in crate::serving) struct Connections {
     pub(in crate::serving) acceptor: TlsAcceptor,
     pub(in crate::serving) chain: Arc<Chain>,
@@ -101,7 +101,7 @@ impl Connections {
                     return debug!("request head took too long");
                 }
                 connection.as_mut().graceful_shutdown();
-                // A client that does not even read the answer to its last request is not waited for.
+                // A client that does not read the response to its last request is closed after a timeout.
                 timeout(activity.limits(&self.timings).head, connection).await.unwrap_or(Ok(()))
             }
         };
@@ -110,11 +110,11 @@ impl Connections {
         }
     }
 
-    /// The protocol was agreed in the handshake, so nothing is guessed from the first bytes.
+    /// Builds the HTTP server for one connection. TLS negotiated the protocol, so nothing is guessed from the first bytes.
     fn http(&self, http2: bool) -> Builder<TokioExecutor> {
         let http = Builder::new(TokioExecutor::new());
         let mut http = if http2 { http.http2_only() } else { http.http1_only() };
-        // The head's time limit is kept by `Activity`: hyper's own would also count the idle time before a request.
+        // `Activity` enforces the timeout of request headers: hyper's own would also count the idle time before a request.
         http.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEAD_BYTES);
         http.http2()
             .timer(TokioTimer::new())
@@ -126,21 +126,21 @@ impl Connections {
     }
 }
 
-/// What a connection is doing, and since when.
+/// Tracks whether a connection is idle, reading headers or serving requests, and since when.
 #[derive(Debug)]
 struct Activity {
     state: Mutex<State>,
     http2: bool,
 }
 
-/// Why a connection has to end.
+/// Why a connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
     Idle,
     SlowHead,
 }
 
-/// The time limits of a connection.
+/// The timeouts of a connection.
 struct TimeLimits {
     head: Duration,
     idle: Duration,
@@ -149,10 +149,10 @@ struct TimeLimits {
 #[derive(Debug)]
 struct State {
     running: usize,
-    /// The caller was authenticated at least once.
+    /// Whether the caller was authenticated at least once.
     is_known: bool,
     idle_since: Instant,
-    /// First byte of a head that is not complete yet (HTTP/1 only: HTTP/2 frames arrive without a request, too).
+    /// When the first byte of incomplete headers arrived (HTTP/1 only, because HTTP/2 frames also arrive without a request).
     head_since: Option<Instant>,
 }
 
@@ -190,7 +190,7 @@ impl Activity {
         });
     }
 
-    /// The time limits of this connection, which are longer once its caller is known.
+    /// The timeouts of this connection, which are longer once its caller has authenticated.
     fn limits(&self, timings: &ServingTimings) -> TimeLimits {
         let (head, idle) = (timings.header_timeout, timings.idle_timeout);
         match self.change(|state| state.is_known) {
@@ -202,7 +202,7 @@ impl Activity {
         }
     }
 
-    /// When the connection should end if nothing happens, and why; `None` while a request runs.
+    /// When the connection times out if nothing happens, and why; `None` while a request is in progress.
     fn deadline(&self, limits: &TimeLimits) -> Option<(Instant, Over)> {
         self.change(|state| match (state.running, state.head_since) {
             (0, Some(since)) => Some((since + limits.head, Over::SlowHead)),
@@ -211,10 +211,10 @@ impl Activity {
         })
     }
 
-    /// Returns once a deadline has passed.
+    /// Returns once a timeout has passed.
     async fn over(&self, timings: &ServingTimings) -> Over {
         loop {
-            // Looking again after the shorter limit keeps the check off the path of requests.
+            // Checking again after the shorter timeout keeps this check out of the path of requests.
             let (now, limits) = (Instant::now(), self.limits(timings));
             let next = now + limits.head.min(limits.idle);
             match self.deadline(&limits) {
@@ -226,13 +226,13 @@ impl Activity {
     }
 }
 
-/// Whether an answer goes on after it has begun: then it counts as a request that runs.
+/// Whether a response is an event stream. Its request counts as in progress until the stream ends.
 fn is_stream(response: &Response) -> bool {
     let content_type = response.headers().get(header::CONTENT_TYPE);
     content_type.is_some_and(|found| found.as_bytes() == EVENT_STREAM.as_bytes())
 }
 
-/// A stream that keeps its request running.
+/// A stream that keeps its request in progress.
 struct While(BodyDataStream, #[expect(dead_code, reason = "held to the end of the stream")] Running);
 
 impl Stream for While {
@@ -251,7 +251,7 @@ struct Running {
 }
 
 impl Running {
-    /// `None` if the request is `counted`, and too many are in progress.
+    /// `None` if the request is `counted` and too many are in progress.
     fn begin(activity: &Arc<Activity>, place: &Arc<Place>, counted: bool) -> Option<Self> {
         activity.begin_request();
         if !place.begin_request(counted) {
@@ -274,7 +274,7 @@ impl Drop for Running {
     }
 }
 
-/// A stream that notes when bytes arrive.
+/// A stream that records when bytes arrive.
 struct Watched<S> {
     inner: S,
     activity: Arc<Activity>,

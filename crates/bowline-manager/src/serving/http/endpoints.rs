@@ -1,5 +1,4 @@
-//! The endpoints: each shows something that another part of the manager provides. They change nothing but the
-//! log level.
+//! The endpoints. Each shows data that another part of the manager provides. They change nothing but the log level.
 
 use std::sync::Arc;
 
@@ -28,7 +27,7 @@ use crate::status::StatusPage;
 /// The content type of metrics pages.
 pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A log level is one small number.
+/// The limit of a request body in bytes: a log level is a small number.
 const MAX_LEVEL_BYTES: usize = 64;
 
 type Provide<T> = Arc<dyn Fn() -> T + Send + Sync>;
@@ -41,12 +40,12 @@ pub struct MetricsPage {
 }
 
 impl MetricsPage {
-    /// A page rendered by `render`.
+    /// Creates a page that `render` renders.
     pub fn new(render: impl Fn() -> Result<String, std::fmt::Error> + Send + Sync + 'static) -> Self {
         Self { render: Arc::new(render), before: Vec::new() }
     }
 
-    /// A page of everything in `registry`.
+    /// Creates a page with all metrics of `registry`.
     #[must_use]
     pub fn of(registry: Arc<Registry>) -> Self {
         Self::new(move || {
@@ -56,7 +55,7 @@ impl MetricsPage {
         })
     }
 
-    /// Runs `hook` before each rendering, to bring gauges up to date.
+    /// Adds a hook that runs before each rendering, for example to update gauges.
     #[must_use]
     pub fn before_scrape(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.before.push(Arc::new(hook));
@@ -74,33 +73,33 @@ type SetLevel = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 /// Reads and changes the log level, for `/debug/flags/v`.
 #[derive(Clone)]
 pub struct LogLevelControl {
-    /// The level in force.
+    /// Returns the current level.
     pub get: Arc<dyn Fn() -> String + Send + Sync>,
-    /// Changes it, or says why not.
+    /// Changes the level, or returns why it cannot be changed.
     pub set: SetLevel,
 }
 
-/// What the endpoints show.
+/// The data that the endpoints show.
 #[derive(Clone)]
 pub struct Endpoints {
-    /// Name of the component on pages for people.
+    /// The name of the component, shown on pages for people.
     pub component: String,
-    /// What was built.
+    /// The build info.
     pub build: BuildInfo,
-    /// `/metrics`.
+    /// The page `/metrics`.
     pub metrics: MetricsPage,
-    /// `/configz`: the whole object.
+    /// The object of `/configz`.
     pub configz: Arc<dyn Fn() -> Value + Send + Sync>,
-    /// `/flagz`: names and values.
+    /// The names and values of `/flagz`.
     pub flagz: Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>,
-    /// `/debug/flags/v`, present when profiling is on.
+    /// Behind `/debug/flags/v`; `None` if profiling is off.
     pub log_level: Option<LogLevelControl>,
-    /// `/bowline` and what belongs to it; its streams end with the token.
+    /// The page `/bowline` and its subpages; the token ends its streams. `None` if the page is not served.
     pub status_page: Option<(StatusPage, CancellationToken)>,
 }
 
 impl Endpoints {
-    /// The routes, showing `health` among the rest. The process counts as started now.
+    /// Builds the routes, including those of `health`. `/statusz` shows the time of this call as the start of the process.
     pub fn routes(self, health: Arc<HealthRegistry>) -> Router {
         let health_pages: Vec<(&'static str, MethodRouter)> =
             [Endpoint::Healthz, Endpoint::Livez, Endpoint::Readyz]
@@ -146,7 +145,7 @@ fn router(pages: Vec<(&'static str, MethodRouter)>) -> Router {
     pages.into_iter().fold(Router::new(), |routes, (path, page)| routes.route(path, page))
 }
 
-/// The endpoint itself and one path for each of its checks.
+/// The routes of a health endpoint: the endpoint itself, and one path for each of its checks.
 fn health_routes(endpoint: Endpoint, health: &Arc<HealthRegistry>) -> [(&'static str, MethodRouter); 2] {
     let (path, check_path) = match endpoint {
         Endpoint::Healthz => ("/healthz", "/healthz/{check}"),

@@ -1,4 +1,4 @@
-//! What every request passes, outside in: panic guard, log, cache headers, authentication, authorization, routes.
+//! The filters that every request passes, from the outside in: panic handler, log, cache headers, authentication, authorization, routes.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,23 +20,23 @@ use crate::serving::authz::{Authorizer, Decision};
 use crate::serving::identity::User;
 use crate::serving::reviews::AccessRequest;
 
-/// Marks the responses of pages that only few callers may read. Health and paths that do not exist are not among them:
-/// Kubernetes lets every ServiceAccount read `/livez` and `/version`.
+/// Marks the responses of pages that only few callers may read. Health endpoints and unknown paths are not marked: Kubernetes allows every
+/// ServiceAccount to read `/livez` and `/version`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProtectedPage;
 
-/// Marks the response to a caller who was authenticated, and permitted by a review to read a protected page.
+/// Marks the response to a caller that was authenticated and allowed by a review to read a protected page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownCaller;
 
-/// The response to a request beyond the limits of requests under way.
+/// The response to a request beyond the limits of concurrent requests.
 pub(super) fn too_many_requests() -> Response {
     let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "Too many requests; try again later\n");
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
-/// The chain, shared by all connections.
+/// The filters and routes, shared by all connections.
 pub(in crate::serving) struct Chain {
     pub(in crate::serving) authenticator: Arc<Authenticator>,
     pub(in crate::serving) authorizer: Arc<Authorizer>,
@@ -44,13 +44,13 @@ pub(in crate::serving) struct Chain {
 }
 
 impl Chain {
-    /// Whether the API server is asked nothing for this request, whoever sends it.
+    /// Whether this request needs no review by the API server, whatever the identity of its caller.
     pub(super) fn needs_no_review<B>(&self, request: &Request<B>) -> bool {
         !request.headers().contains_key(header::AUTHORIZATION)
             && self.authorizer.is_open(request.uri().path())
     }
 
-    /// Answers one request of a client that showed `certificates` (leaf first, maybe none).
+    /// Handles one request of a client with `certificates` (leaf first, may be empty).
     pub(super) async fn handle(
         &self,
         certificates: &[CertificateDer<'static>],
@@ -111,7 +111,7 @@ fn forbidden(user: &User, verb: &str, path: &str) -> Response {
     status(StatusCode::FORBIDDEN, "Forbidden", &message)
 }
 
-/// A Kubernetes `Status` object, which `kubectl get --raw` prints well.
+/// A Kubernetes `Status` object, which `kubectl get --raw` prints in readable form.
 fn status(code: StatusCode, reason: &str, message: &str) -> Response {
     let body = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

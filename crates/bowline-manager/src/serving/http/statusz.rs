@@ -1,4 +1,4 @@
-//! The text of `/statusz` and `/flagz`: for people's eyes, with no promise of form. Pure.
+//! The text of `/statusz` and `/flagz`: for people, in a format that may change. Pure.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Questions to the API server about callers, by the HTTP status of the answer. It asks nothing itself.
+//! Metrics of token and access review requests to the API server, by HTTP status. It sends no requests itself.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -13,7 +13,7 @@ use crate::serving::reviews::{ANSWERED, ReviewError};
 /// Upstream's buckets.
 const SECONDS: [f64; 8] = [0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0];
 
-/// Where no answer came.
+/// The label value of requests without an HTTP response.
 const NO_ANSWER: &str = "<error>";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -21,7 +21,7 @@ struct CodeLabel {
     code: String,
 }
 
-/// Number and duration of one kind of question.
+/// The number and duration of one kind of review request.
 #[derive(Debug, Clone)]
 pub(in crate::serving) struct DelegatedRequests {
     total: Family<CodeLabel, Counter>,
@@ -49,7 +49,7 @@ impl DelegatedRequests {
         );
     }
 
-    /// Measures `question` to its end, also if that is being dropped unanswered.
+    /// Measures `question` until it ends, also if it is cancelled without a response.
     pub(in crate::serving) async fn measured<T>(
         &self,
         question: impl Future<Output = Result<T, ReviewError>>,

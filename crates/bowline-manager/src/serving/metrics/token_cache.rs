@@ -1,4 +1,4 @@
-//! How well the memory of token reviews works. It knows neither tokens nor users.
+//! Metrics of the cache of token reviews. It knows neither tokens nor users.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 
 use super::Histograms;
 
-/// The Prometheus client's usual buckets, which upstream uses here.
+/// The Prometheus client's default buckets, which upstream uses here.
 const SECONDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -19,7 +19,7 @@ struct StatusLabel {
     status: &'static str,
 }
 
-/// Requests that found an answer or not, and what was done for the latter.
+/// Cache hits and misses, and the token reviews after misses.
 #[derive(Debug, Clone)]
 pub(in crate::serving) struct TokenCacheMetrics {
     requests: Family<StatusLabel, Counter>,
@@ -81,12 +81,12 @@ impl TokenCacheMetrics {
         self.fetches.get_or_create(&StatusLabel { status }).inc();
     }
 
-    /// A review is under way until the result is dropped.
+    /// Counts a review in flight until the returned value is dropped.
     pub(in crate::serving) fn in_flight(&self) -> Active {
         self.active("in_flight")
     }
 
-    /// A request waits for a review until the result is dropped.
+    /// Counts a request that waits for a review until the returned value is dropped.
     pub(in crate::serving) fn blocked(&self) -> Active {
         self.active("blocked")
     }
@@ -98,7 +98,7 @@ impl TokenCacheMetrics {
     }
 }
 
-/// Counts as active until dropped.
+/// Decrements its gauge when dropped.
 #[must_use]
 pub(in crate::serving) struct Active(Gauge);
 

@@ -1,4 +1,4 @@
-//! Load balancers as boxes: those that the cloud showed, cut to a size that can be kept, and those that are only asked for.
+//! Load balancers for the page: those observed in the cloud, reduced to a size that can be stored, and those that are only requested.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use bowline_controllers::service::nodes::is_eligible;
 
 use crate::status::overview::{BalancerBox, ListenerBox, MemberBox, PoolBox};
 
-/// How many listeners of one load balancer are kept.
+/// The maximum number of listeners stored for a load balancer.
 const MOST_LISTENERS: usize = 8;
 
-/// How many pools of one listener are kept.
+/// The maximum number of pools stored for a listener.
 const MOST_POOLS: usize = 2;
 
-/// How many members of one pool are kept. Those that are not well come first.
+/// The maximum number of members stored for a pool. Unhealthy members come first.
 const MOST_MEMBERS: usize = 8;
 
-/// What the cloud showed. `before` is what it showed last: while it is at work it does not show the parts again.
+/// Converts what the cloud showed. `before` is the previous state: while the cloud changes a load balancer, its parts are not read again.
 pub(in crate::status) fn drawn(picture: &BalancerPicture, before: Option<BalancerBox>) -> BalancerBox {
     let listeners: Vec<_> = picture.frontends.iter().take(MOST_LISTENERS).map(listener).collect();
     let (listeners, more) = match (picture.detail, before) {
@@ -48,7 +48,7 @@ fn listener(frontend: &Frontend) -> ListenerBox {
     }
 }
 
-/// Who may connect; nothing if everybody may.
+/// The source ranges that may connect; empty if all may.
 fn allowed(ranges: &[String]) -> Vec<String> {
     let all = ranges.iter().any(|range| range == "0.0.0.0/0" || range == "::/0");
     if all { Vec::new() } else { ranges.iter().take(MOST_MEMBERS).cloned().collect() }
@@ -80,7 +80,7 @@ fn endpoint(address: &str, port: u16) -> String {
     if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
 }
 
-/// What is shown of a load balancer: what the cloud showed, and what is asked for where it has not shown that yet.
+/// Selects the data to show: what was observed, or what is requested if nothing was observed yet.
 pub(super) fn shown(kept: Option<BalancerBox>, asked_for: impl FnOnce() -> BalancerBox) -> BalancerBox {
     match kept {
         None => asked_for(),
@@ -92,7 +92,7 @@ pub(super) fn shown(kept: Option<BalancerBox>, asked_for: impl FnOnce() -> Balan
     }
 }
 
-/// What the Service asks for: drawn when nothing is known of its load balancer.
+/// The load balancer that the Service requests, shown while nothing is known about the actual one.
 pub(super) fn asked_for<'n>(
     service: &ServiceView,
     nodes: impl Iterator<Item = &'n Arc<NodeView>>,

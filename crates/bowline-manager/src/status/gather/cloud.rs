@@ -1,4 +1,4 @@
-//! The services of the cloud: how often they are called, what the budget leaves, and which of them are silent.
+//! The cloud services: how often they are called, the remaining rate limit, and which of them do not respond.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use crate::status::notebook::Notes;
 use crate::status::overview::CloudRow;
 use crate::status::rates::Rates;
 
-/// How many buckets are a minute.
+/// The number of buckets in a minute.
 const MINUTE: usize = 12;
 
-/// So many calls in a row without a good answer, and a service is silent.
+/// After this many failed calls in a row, a cloud service counts as silent.
 const SILENT_AFTER: usize = 3;
 
-/// Older calls say nothing of now.
+/// Older calls are ignored, because they do not describe the current state.
 const LATELY: SignedDuration = SignedDuration::from_secs(300);
 
 pub(super) fn rows(board: &Board, now: Timestamp) -> Vec<CloudRow> {

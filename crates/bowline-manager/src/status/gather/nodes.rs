@@ -10,7 +10,7 @@ use crate::status::board::Board;
 use crate::status::overview::{Listing, NodeCounts, NodeRow};
 use crate::status::query::Query;
 
-/// The taints that wait for a manager like this one, and what they mean.
+/// The taints that wait for a cloud controller manager, and what they wait for.
 const WAITS: [(&str, &str); 2] = [
     (UNINITIALIZED_TAINT, "to be initialized from its server"),
     ("node.kubernetes.io/network-unavailable", "for its route"),
@@ -26,7 +26,7 @@ pub(super) fn listing_of(
         waiting: nodes.iter().filter(|node| waits(node).next().is_some()).count(),
     };
     let mut sorted: Vec<&Arc<NodeView>> = nodes.iter().filter(|node| matches(node, &query.node)).collect();
-    // Those that wait or are not ready first: with thousands, nobody looks for them.
+    // Nodes that wait or are not ready come first: among thousands, users would not find them otherwise.
     sorted.sort_by_key(|node| (waits(node).next().is_none(), node.ready == Some(true), node.name.clone()));
     (
         paged(sorted.into_iter(), nodes.len(), known, (query.node_page, NODES_PER_PAGE), |node| row(node)),

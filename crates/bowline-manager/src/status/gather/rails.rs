@@ -1,4 +1,4 @@
-//! The safety rails, and what each says now.
+//! The safety rails and their current state.
 
 use crate::status::board::Board;
 use crate::status::overview::RailRow;
@@ -123,7 +123,7 @@ fn nodes(held: i64, why: &str) -> String {
     }
 }
 
-/// A rail of Services: what it holds now is told by each Service, how often it did is counted.
+/// A rail about Services: the Services' states show what it holds now, and a counter shows how often it did.
 fn counted(board: &Board, id: &'static str, name: &'static str, rail: &'static str, guards: &str) -> RailRow {
     let notes = board.notebook.read();
     let is_held = |standing: &bowline_cloud::Standing| matches!(standing, bowline_cloud::Standing::Held { rail: by, .. } if *by == rail);

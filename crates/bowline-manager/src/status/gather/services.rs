@@ -1,4 +1,4 @@
-//! The Services: what each asks for, how it stands, and what was last planned for it.
+//! The Services: what each requests, its state, and its last plan.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::status::notebook::{Notes, Stood};
 use crate::status::overview::{Listing, ServiceCounts, ServiceRow};
 use crate::status::query::Query;
 
-/// How much a Service needs somebody who looks.
+/// How urgently a Service needs a user's attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     None,
@@ -30,7 +30,7 @@ struct Seen<'a> {
     need: Need,
 }
 
-/// How many Services do not have what they ask for, by reason.
+/// The number of Services that do not have what they request, by reason.
 pub(in crate::status) fn unsettled(board: &Board) -> BTreeMap<&'static str, u64> {
     let (services, _known) = views(&board.parts());
     let notes = board.notebook.read();
@@ -43,14 +43,15 @@ pub(in crate::status) fn unsettled(board: &Board) -> BTreeMap<&'static str, u64>
     counts
 }
 
-/// Why a Service does not have what it asks for. Of a fixed set: whoever may write the status of Services could invent conditions.
+/// Why a Service does not have what it requests. Reasons come from a fixed set, because anyone who may write the status of Services could
+/// invent conditions.
 fn reason(seen: &Seen<'_>) -> Option<&'static str> {
     let condition =
         seen.view.condition.as_deref().filter(|condition| condition.status != ConditionStatus::True);
     let known = |reason: &str| CONDITIONS.iter().find(|row| row.reason == reason).map(|row| row.reason);
     let said = || condition.and_then(|condition| known(&condition.reason));
     Some(match seen.stood.map(|stood| &stood.standing) {
-        // It works, and lacks something that it asks for.
+        // The Service works, but lacks something that it requests.
         Some(Standing::Settled) => return said(),
         Some(Standing::Elsewhere) => return None,
         Some(Standing::Waits { .. }) => "WaitingForCloud",
@@ -65,7 +66,7 @@ fn reason(seen: &Seen<'_>) -> Option<&'static str> {
     })
 }
 
-/// All Services, and whether the first list of them was complete.
+/// All Services, and whether the informer's first list was complete.
 fn views(parts: &Parts) -> (Vec<Arc<ServiceView>>, bool) {
     let Some(informer) = &parts.services else { return (Vec::new(), false) };
     let snapshot = informer.snapshot();
@@ -104,7 +105,7 @@ pub(super) fn listing(board: &Board, query: &Query) -> (Listing<ServiceRow>, Ser
     (paged(sorted.into_iter(), total, known, (query.service_page, SERVICES_PER_PAGE), row), counts)
 }
 
-/// A Service that has a load balancer of ours, or wants one.
+/// `None` unless the Service has a load balancer of this manager or requests one.
 fn seen(notes: &Notes, view: Arc<ServiceView>) -> Option<Seen<'_>> {
     purpose(&view, false)?;
     let stood = notes.services.get(&view.key());
@@ -155,7 +156,7 @@ fn addresses(view: &ServiceView) -> Vec<String> {
     words.collect()
 }
 
-/// What it waits for, or what is wrong, in one line.
+/// What the Service waits for, or its problem, in one line.
 fn says(seen: &Seen<'_>) -> Option<String> {
     let from_standing = seen.stood.and_then(|stood| match &stood.standing {
         Standing::Settled | Standing::Elsewhere => None,

@@ -1,4 +1,4 @@
-//! A load balancer as boxes side by side: address, listeners, pools and members.
+//! Renders a load balancer as nested boxes: address, listeners, pools and members.
 
 use super::super::html::Html;
 use super::super::overview::{BalancerBox, ListenerBox, MemberBox, PoolBox};
@@ -89,14 +89,14 @@ fn member(html: &mut Html, member: &MemberBox) {
     });
 }
 
-/// The cloud's own words, with a sign for those that need a look.
+/// Renders the status as reported by the cloud, with a symbol for those that need attention.
 fn status(html: &mut Html, words: &str) {
     if words.is_empty() {
         return;
     }
     let bad = ["ERROR", "OFFLINE", "DEGRADED"].iter().any(|word| words.contains(word));
     let busy = words.contains("PENDING") || words.contains("draining");
-    // What is being built is not online yet, and needs nobody.
+    // Objects that are being built are not online yet and need no attention.
     let (class, sign) = match (busy, bad) {
         (true, _) => ("status busy", "↻"),
         (false, true) => ("status bad", "▲"),

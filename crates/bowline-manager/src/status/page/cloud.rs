@@ -1,10 +1,10 @@
-//! The calls to the cloud: how many of late, what the budget leaves, and the last ones each.
+//! Renders the calls to the cloud: recent rates, the remaining rate limit, and the last calls.
 
 use super::super::html::Html;
 use super::super::overview::{CallRow, CloudRow, Overview};
 use super::{Part, badge, table, time};
 
-/// The size of a chart: four for each of sixty bars, and how tall.
+/// The width (four for each of sixty bars) and height of a chart.
 const CHART: (u32, u32) = (240, 36);
 
 const COLUMNS: [&str; 6] = ["When", "Service", "Call", "Answer", "Took", "Request id"];
@@ -57,7 +57,7 @@ fn service(html: &mut Html, row: &CloudRow) {
     });
 }
 
-/// Bars of five seconds each, over five minutes.
+/// Renders bars of five seconds each, over five minutes.
 fn chart(html: &mut Html, row: &CloudRow) {
     let (width, height) = CHART;
     let most = row.lately.iter().map(|(calls, _)| *calls).max().unwrap_or(0).max(5);

@@ -1,4 +1,4 @@
-//! What stands around the parts: title, leader, ways around the page, and the foot.
+//! Renders the frame of the page: title, leader, navigation and footer.
 
 use super::super::html::Html;
 use super::super::overview::{LeaderRow, Overview};
@@ -20,7 +20,7 @@ pub(super) fn head(html: &mut Html, overview: &Overview) {
         html.empty("meta", &[("name", "color-scheme"), ("content", "light dark")]);
         html.empty("meta", &[("name", "robots"), ("content", "noindex")]);
         html.leaf("title", &[], &format!("{} · Bowline", overview.replica.cluster));
-        // Nothing is asked for from elsewhere, not even an icon.
+        // The page loads nothing external, not even an icon.
         html.empty("link", &[("rel", "icon"), ("href", "data:,")]);
         html.element("style", &[], |html| {
             html.ours(STYLE);
@@ -63,7 +63,7 @@ fn connection(html: &mut Html, query: &Query) {
     });
 }
 
-/// Who leads, in a few words.
+/// Renders the state of leader election in a few words.
 pub(super) fn leader(html: &mut Html, leader: &LeaderRow) {
     match leader {
         LeaderRow::Leads { .. } => badge(html, "good", "★", "This replica leads"),
@@ -102,7 +102,7 @@ pub(super) fn foot(html: &mut Html, overview: &Overview) {
     });
 }
 
-/// A loop of rope, drawn.
+/// The logo: a loop of rope.
 const KNOT: &str = concat!(
     r#"<svg class="knot" viewBox="0 0 40 40" width="40" height="40" aria-hidden="true" focusable="false">"#,
     r#"<rect class="knot-ground" width="40" height="40" rx="10"/>"#,

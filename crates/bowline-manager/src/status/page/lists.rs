@@ -1,10 +1,10 @@
-//! Filters and pages of long lists: plain forms and links, which work without the script.
+//! Filters and pagination of long lists: plain forms and links, which work without the script.
 
 use super::super::html::Html;
 use super::super::overview::Listing;
 use super::super::query::Query;
 
-/// A form that filters a list by `name`. What else was asked for stays.
+/// A form that filters a list by `name`. It keeps the other parameters of the query.
 pub(super) fn filter(
     name: &'static str,
     label: &'static str,
@@ -40,7 +40,7 @@ pub(super) fn filter(
     html
 }
 
-/// How many there are, and the ways to the other pages.
+/// Renders the number of rows and the links to the other pages.
 pub(super) fn pages<T>(html: &mut Html, what: &'static str, list: &Listing<T>, to: impl Fn(usize) -> Query) {
     let count = match (list.matching == list.total, list.pages) {
         (true, 1) => return,
@@ -60,7 +60,7 @@ pub(super) fn pages<T>(html: &mut Html, what: &'static str, list: &Listing<T>, t
     });
 }
 
-/// What is said where nothing is.
+/// Renders the text of an empty list.
 pub(super) fn nothing<T>(html: &mut Html, list: &Listing<T>, none: &str, filtered: &str) {
     let text = match (list.known, list.total) {
         (false, _) => {

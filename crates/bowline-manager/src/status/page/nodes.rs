@@ -1,4 +1,4 @@
-//! Nodes and their servers, as a table that becomes cards where it is narrow.
+//! Renders Nodes and their servers as a table that becomes cards on narrow screens.
 
 use super::super::html::Html;
 use super::super::overview::{NodeRow, Overview};

@@ -1,4 +1,4 @@
-//! A plan: what was, is and will be done for a Service, and why, like a diff.
+//! Renders a plan like a diff: the steps that were, are and will be done for a Service, and why.
 
 use super::super::html::Html;
 use super::super::overview::{PlanRow, PlannedStep};

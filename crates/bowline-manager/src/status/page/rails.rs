@@ -1,4 +1,4 @@
-//! Safety rails and breakers, and the parts of the process.
+//! Renders the safety rails and circuit breakers, and the health of the parts of the process.
 
 use super::super::overview::{CheckState, Overview};
 use super::{Part, badge};

@@ -1,4 +1,4 @@
-//! Services, how each stands, what it waits for, and its plan. Its load balancer is drawn in `balancer`.
+//! Renders the Services: state, what each waits for, and its plan. The load balancer is rendered in `balancer`.
 
 use bowline_cloud::Standing;
 
@@ -7,7 +7,7 @@ use super::super::overview::{Overview, ServiceRow};
 use super::super::query::Query;
 use super::{Part, badge, balancer, lists, plan, time};
 
-/// A list of no more Services than this is shown open.
+/// Lists of at most this many Services are shown expanded.
 const OPEN_AT_MOST: usize = 3;
 
 pub(super) fn services(overview: &Overview, query: &Query) -> Part {

@@ -1,10 +1,10 @@
-//! The top of the page: what is wrong, who leads, and the numbers that tell whether all is well.
+//! Renders the top of the page: problems, the leader, and the most important numbers.
 
 use super::super::html::Html;
 use super::super::overview::{LeaderRow, NodeCounts, Overview, ServiceCounts};
 use super::{Part, head};
 
-/// What a number means: its tone, and in words.
+/// The tone of a number, and its meaning in words.
 type Said = (&'static str, String);
 
 pub(super) fn problems(overview: &Overview) -> Part {

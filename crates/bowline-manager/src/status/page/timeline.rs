@@ -1,4 +1,4 @@
-//! What happened, the newest first.
+//! Renders recent activity, newest first.
 
 use super::super::overview::{Overview, Tone};
 use super::{Part, time};
