@@ -36,8 +36,8 @@ const WELL_KNOWN: [&str; 24] = [
     "node.openshift.io/os_id",
 ];
 
-/// A sorted map of strings in one allocation. Each pair is stored as the key (or the character of a well-known key), [`AFTER_KEY`], the
-/// length of the value in bytes, [`AFTER_LENGTH`], and the value.
+/// A sorted map of strings in one allocation. Each pair is stored as the key (or the character of a well-known key), `AFTER_KEY`, the
+/// length of the value in bytes, `AFTER_LENGTH`, and the value.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Pairs(Box<str>);
 

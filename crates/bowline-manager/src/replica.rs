@@ -43,6 +43,7 @@ pub struct Surroundings {
     pub seed: u64,
 }
 
+/// One replica of a manager, without process, signals and servers.
 pub struct Replica {
     options: Options,
     tools: Tools,

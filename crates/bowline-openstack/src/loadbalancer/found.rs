@@ -1,4 +1,4 @@
-//! The observed state of one Service in the cloud, always complete. Values only; [`super::observe`] reads them from the cloud.
+//! The observed state of one Service in the cloud, always complete. Values only; `observe.rs` reads them from the cloud.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

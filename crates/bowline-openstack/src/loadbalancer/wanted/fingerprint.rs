@@ -42,7 +42,7 @@ impl Wanted {
                 && first_form::fingerprint(self, on).is_some_and(|first| noted.contains(&first.as_str()))
     }
 
-    /// A digest that is equal for requests that create the same load balancer, wherever it is placed; see [`request_digest`].
+    /// A digest that is equal for requests that create the same load balancer, wherever it is placed; see the function `request_digest`.
     #[must_use]
     pub fn request_digest(&self) -> Option<u128> {
         request_digest(self.frame(), self.listeners.iter().map(|listener| &listener.pool.members))
