@@ -7,8 +7,9 @@ use std::time::Duration;
 use bowline_cloud::{Notes, ServiceView, Text};
 use tokio::time::Instant;
 
-/// By then the informer has shown what we wrote, or what somebody made of it since. Written again it would change nothing.
-const SHOWN_WITHIN: Duration = Duration::from_secs(60);
+/// After this time the informer has shown what this process wrote, or what another client wrote over it: an informer that falls behind may
+/// skip states in between.
+pub(super) const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
 /// What we wrote, or are about to.
 #[derive(Debug, Clone)]

@@ -1,51 +1,48 @@
-//! The condition that we wrote on a Service last, until the informer shows it. Pure but for the clock.
-
-use std::time::Duration;
+//! The condition that this process last wrote on a Service, until the informer shows it. Pure except for the clock.
 
 use bowline_cloud::{ServiceCondition, ServiceView, Text};
 use tokio::time::Instant;
 
 use super::condition::says_the_same;
+use super::noted::SHOWN_WITHIN;
 
-/// By then the informer has shown what we wrote, or what somebody wrote over it: an informer that falls behind may show only the last.
-const SHOWN_WITHIN: Duration = Duration::from_secs(60);
-
-/// What we wrote, or tried to.
+/// The last write of a condition.
 #[derive(Debug)]
 pub(super) struct Said {
-    /// On which Service: another may have its name.
+    /// The UID of the Service: a later Service may have the same name.
     pub(super) uid: Text,
     condition: ServiceCondition,
     pub(super) at: Instant,
     state: State,
 }
 
-/// How far a write has come.
+/// The state of the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nobody knows whether it took effect.
+    /// Sent without an answer so far, or failed: it may have taken effect.
     Sent,
+    /// The API server accepted it; the informer does not show it yet.
     Accepted,
-    /// The informer has shown it: from then on the informer is asked, which shows if somebody changes it.
+    /// The informer has shown it. From then on the informer is authoritative, because it also shows changes by other clients.
     Shown,
 }
 
-/// The condition that a Service has, as far as we know.
+/// The condition of a Service as far as it is known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Present {
     Nothing,
     Says(ServiceCondition),
-    /// A write of ours had no answer: it may be the one from before or the one that was written.
+    /// The last write had no answer, so the Service has the previous condition or the written one.
     Unknown,
 }
 
 impl Present {
-    /// As the informer shows it.
+    /// The condition that the informer shows.
     pub(super) fn of(service: &ServiceView) -> Self {
         service.condition.as_deref().cloned().map_or(Self::Nothing, Self::Says)
     }
 
-    /// The condition, if it is known that there is one and what it says.
+    /// The condition; `None` if there is none or it is unknown.
     pub(super) fn known(&self) -> Option<&ServiceCondition> {
         match self {
             Self::Says(condition) => Some(condition),
@@ -63,14 +60,14 @@ impl Said {
         self.state = State::Accepted;
     }
 
-    /// The informer shows this one.
+    /// The informer shows this condition.
     pub(super) fn is_shown_by(&mut self, there: &ServiceCondition) {
         if self.state == State::Accepted && says_the_same(there, &self.condition) {
             self.state = State::Shown;
         }
     }
 
-    /// What is known beyond the informer.
+    /// What this process knows that the informer does not show yet; `None` if the informer is authoritative.
     pub(super) fn unshown(&self) -> Option<Present> {
         match self.state {
             State::Sent => Some(Present::Unknown),

@@ -96,9 +96,10 @@ impl Waiting {
     ) {
         let mut last = Instant::now();
         loop {
+            let shortest = cloud.policy().poll_period();
             self.until_due(|waiter| match period {
                 Some(period) => last.max(waiter.since) + period,
-                None => waiter.due(last, cloud.policy().poll_period()),
+                None => waiter.due(last, shortest),
             })
             .await;
             let ready = match cloud.poll(&self.all()).await {
